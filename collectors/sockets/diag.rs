@@ -29,8 +29,20 @@ pub(super) struct Found {
 
 /// The sockets of the namespace that this thread is in.
 pub(super) fn here(most: usize) -> Result<Found, Reason> {
-    let socket = netlink::open(SOCK_DIAG, Some(PATIENCE)).map_err(unsupported)?;
-    all(&socket, most)
+    let mut found = Found::default();
+    for family in FAMILIES {
+        let left = |list: &Vec<Socket>| most.saturating_sub(list.len());
+        let room = left(&found.listeners);
+        found.cut |= dump((family, TCP, LISTEN, false), room, &mut found.listeners)?;
+        let room = left(&found.udp);
+        match dump((family, UDP, CLOSE, false), room, &mut found.udp) {
+            Ok(cut) => found.cut |= cut,
+            Err(reason) => found.udp_failed = Some(reason),
+        }
+        let room = left(&found.connections);
+        found.cut |= dump((family, TCP, ESTABLISHED, true), room, &mut found.connections)?;
+    }
+    Ok(found)
 }
 
 /// The sockets of another namespace, by a thread of its own that goes there.
@@ -43,44 +55,14 @@ pub(super) fn open() -> Result<OwnedFd, Reason> {
     netlink::open(SOCK_DIAG, Some(PATIENCE)).map_err(unsupported)
 }
 
-fn all(socket: &OwnedFd, most: usize) -> Result<Found, Reason> {
-    let mut found = Found::default();
-    for family in FAMILIES {
-        let left = |list: &Vec<Socket>| most.saturating_sub(list.len());
-        let room = left(&found.listeners);
-        found.cut = dump(socket, (family, TCP, LISTEN, false), room, &mut found.listeners)?;
-        let room = left(&found.udp);
-        match dump_unless(found.cut, socket, (family, UDP, CLOSE, false), room, &mut found.udp) {
-            Ok(cut) => found.cut = cut,
-            Err(reason) => found.udp_failed = Some(reason),
-        }
-        let room = left(&found.connections);
-        found.cut = dump_unless(found.cut, socket, (family, TCP, ESTABLISHED, true), room, &mut found.connections)?;
-        if found.cut {
-            break;
-        }
-    }
-    Ok(found)
-}
-
-/// The same, unless an earlier answer was cut: what is left of it would come before this one.
-fn dump_unless(
-    cut: bool,
-    socket: &OwnedFd,
-    what: (u8, u8, u8, bool),
-    most: usize,
-    into: &mut Vec<Socket>,
-) -> Result<bool, Reason> {
-    if cut { Ok(true) } else { dump(socket, what, most, into) }
-}
-
 /// Asks for sockets of a family, protocol and state; true when there are more than `most`.
 fn dump(
-    socket: &OwnedFd,
     (family, protocol, state, info): (u8, u8, u8, bool),
     most: usize,
     into: &mut Vec<Socket>,
 ) -> Result<bool, Reason> {
+    // What is left of a cut answer dies with its socket.
+    let asks = open()?;
     let request = message::request(family, protocol, 1 << state, info);
     let (end, mut cut) = (into.len().saturating_add(most), false);
     let take = |body: &[u8]| {
@@ -94,7 +76,7 @@ fn dump(
         }
         Ok(ControlFlow::Continue(()))
     };
-    match netlink::dump(socket, &request, message::BY_FAMILY, take) {
+    match netlink::ask(&asks, &request, message::BY_FAMILY, take) {
         Ok(()) => Ok(cut),
         Err(Failure::Refused(errno)) => Err(unsupported(errno)),
         Err(Failure::Cut(reason)) => Err(reason),

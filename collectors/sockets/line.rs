@@ -1,12 +1,12 @@
 //! One connection asked by itself: what was sent and received last. Cheap enough to ask several times a second.
 
 use super::diag;
-use super::message::{self, End, Socket};
+use super::message::{self, Socket};
 use super::peers::Process;
 use crate::Root;
-use crate::sys::netlink;
-use rustix::io::Errno;
+use crate::sys::netlink::{self, Failure};
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use topotop_model::Reason;
@@ -72,17 +72,15 @@ impl Line {
     /// not tell.
     pub(crate) fn recent(&self, connection: &Connection) -> Result<Option<(u64, u64)>, Reason> {
         let Some(request) = message::one(connection.local, connection.remote) else { return Ok(None) };
-        netlink::request(&self.0, &request).map_err(crate::root::reason)?;
-        let mut buf = [0; 4096];
-        let bytes = netlink::receive(&self.0, &mut buf).map_err(|errno| match errno {
-            Errno::AGAIN => Reason::TimedOut,
-            errno => crate::root::reason(errno),
-        })?;
         let mut found: Option<Socket> = None;
-        match message::sockets(bytes, |socket| found = Some(socket)) {
-            End::Malformed => Err(Reason::Malformed),
-            End::Refused(_) => Ok(None),
-            End::More | End::Done => {
+        let take = |body: &[u8]| {
+            found = Some(message::socket(body).ok_or(Reason::Malformed)?);
+            Ok(ControlFlow::Break(()))
+        };
+        match netlink::ask(&self.0, &request, message::BY_FAMILY, take) {
+            Err(Failure::Cut(reason)) => Err(reason),
+            Err(Failure::Refused(_)) => Ok(None),
+            Ok(()) => {
                 // Another connection may have the same ends by now.
                 let same = found.filter(|socket| socket.inode == connection.inode);
                 Ok(same.and_then(|socket| socket.info).and_then(|info| Some((info.sent_ms?, info.received_ms?))))

@@ -71,7 +71,7 @@ fn each(mut take: impl FnMut(Socket)) -> Result<(), Reason> {
         // What is left of a cut answer dies with its socket.
         let socket = netlink::open(SOCK_DIAG, Some(PATIENCE)).map_err(crate::root::reason)?;
         let mut count = 0;
-        netlink::dump(&socket, &message::request(family, TCP, STATES, false), message::BY_FAMILY, |body| {
+        netlink::ask(&socket, &message::request(family, TCP, STATES, false), message::BY_FAMILY, |body| {
             take(message::socket(body).ok_or(Reason::Malformed)?);
             count += 1;
             Ok(if count < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })

@@ -32,7 +32,7 @@ const ERROR_TEXT: u16 = 1;
 /// NLA_F_NESTED, and the bits of an attribute's kind that are no flags.
 pub const NESTED: u16 = 0x8000;
 const KIND: u16 = 0x3fff;
-/// What is received of a dump at once; the kernel fills up to 32 KiB.
+/// What is received at once; the kernel fills up to 32 KiB.
 const PIECE: usize = 64 << 10;
 
 /// A message as received.
@@ -167,7 +167,7 @@ pub fn receive<'a>(socket: &OwnedFd, buf: &'a mut [u8]) -> Result<&'a [u8], Errn
     buf.get(..length).ok_or(Errno::MSGSIZE)
 }
 
-/// Why there is no whole answer to a dump.
+/// Why there is no whole answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The kernel refused it.
@@ -186,9 +186,9 @@ impl From<Failure> for Reason {
     }
 }
 
-/// Asks for all of something, and calls `take` with the body of each message of a kind until that has enough: what is left of
-/// the answer would come before that to the next question then.
-pub fn dump(
+/// Sends a question and calls `take` with the body of each message of a kind, until the answer ends or `take` has enough: the
+/// rest of the answer is then still in the socket.
+pub fn ask(
     socket: &OwnedFd,
     question: &[u8],
     kind: u16,

@@ -65,7 +65,7 @@ pub fn open() -> Result<OwnedFd, Reason> {
 /// The shapers of the namespace that a socket was made in.
 pub fn shapers_by(socket: &OwnedFd) -> Result<Vec<Qdisc>, Reason> {
     let (mut found, mut seen) = (Vec::new(), 0);
-    netlink::dump(socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD]), NEW, |body| {
+    netlink::ask(socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD]), NEW, |body| {
         // The rest is received all the same: it would come before the next answer.
         if seen < MOST {
             keep(&mut found, qdisc(body));

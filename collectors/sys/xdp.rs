@@ -36,7 +36,7 @@ pub struct Xdp {
 pub fn programs() -> Result<Vec<Xdp>, Reason> {
     let socket = netlink::open(None, Some(PATIENCE)).map_err(reason)?;
     let (mut found, mut seen) = (Vec::new(), 0);
-    netlink::dump(&socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD]), NEW, |body| {
+    netlink::ask(&socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD]), NEW, |body| {
         found.extend(program(body));
         seen += 1;
         Ok(if seen < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
