@@ -108,6 +108,9 @@ pub struct CgroupIoRate {
     /// What it may do a second (v2 `io.max`, v1 `blkio.throttle.*_device`).
     #[cfg_attr(test, schemars(with = "Option<IoLimits>"))]
     pub limits: IoLimits,
+    /// What the rates are of; 0 where that is unknown.
+    #[serde(skip)]
+    pub seconds: f64,
 }
 
 /// What a group may do on a device a second; none when unlimited.
@@ -144,15 +147,25 @@ pub struct IoThrottle {
     pub rate: f64,
     /// What it may do a second.
     pub limit: f64,
+    /// What one request more would add to the rate; none where there were too few for a rate.
+    request: Option<f64>,
 }
 
+/// Requests from which on an interval has a rate: the kernel lets whole requests through.
+const FEW: f64 = 3.0;
 /// Times a limit from which on a rate is not under it: the limit was read before it was raised, or set after the interval.
 const BEYOND: f64 = 2.0;
 
 impl IoThrottle {
-    /// The rate of the limit.
+    /// The rate of the limit; 1 where the limit has no room for one request more.
     pub fn share(&self) -> f64 {
-        self.rate / self.limit
+        let next = self.rate + self.request.unwrap_or(0.0);
+        if self.rate < self.limit && next >= self.limit { 1.0 } else { self.rate / self.limit }
+    }
+
+    /// True unless its limit is not the one that held during the interval.
+    fn holds(&self) -> bool {
+        self.request.is_none() || self.rate < BEYOND * self.limit
     }
 }
 
@@ -160,17 +173,20 @@ impl CgroupIoRate {
     /// The limit that it is nearest to; none without a limit that holds.
     pub fn throttle(&self) -> Option<IoThrottle> {
         let limits = &self.limits;
+        let (reads, writes) = (self.reads_per_second, self.writes_per_second);
         let all = [
-            ("read_bytes", self.read_bytes_per_second, limits.read_bytes),
-            ("write_bytes", self.write_bytes_per_second, limits.write_bytes),
-            ("reads", self.reads_per_second, limits.reads),
-            ("writes", self.writes_per_second, limits.writes),
+            ("read_bytes", self.read_bytes_per_second, reads, limits.read_bytes),
+            ("write_bytes", self.write_bytes_per_second, writes, limits.write_bytes),
+            ("reads", reads, reads, limits.reads),
+            ("writes", writes, writes, limits.writes),
         ];
-        let limited = all.into_iter().filter_map(|(what, rate, limit)| {
+        let limited = all.into_iter().filter_map(|(what, rate, requests, limit)| {
             let limit = limit.value().filter(|&limit| limit > 0)? as f64;
-            Some(IoThrottle { what, rate, limit })
+            let count = requests * self.seconds;
+            let request = (count >= FEW).then(|| rate / count);
+            Some(IoThrottle { what, rate, limit, request })
         });
-        limited.filter(|limit| limit.share() < BEYOND).max_by(|a, b| a.share().total_cmp(&b.share()))
+        limited.filter(IoThrottle::holds).max_by(|a, b| a.share().total_cmp(&b.share()))
     }
 }
 
@@ -374,4 +390,34 @@ fn device<S: Serializer>(dev: &u64, serializer: S) -> Result<S::Ok, S::Error> {
 
 fn by_node<S: Serializer>(rows: &[NodeBytes], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(rows.iter().map(|row| (row.node, row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CgroupIoRate, IoLimits};
+    use crate::Known;
+
+    /// The share of a limit of 2 MB/s that so many requests of so many bytes in a second have.
+    fn share(requests: f64, bytes: f64) -> Option<f64> {
+        let limits = IoLimits { write_bytes: Known::Value(2_000_000), ..IoLimits::default() };
+        let io = CgroupIoRate { writes_per_second: requests, limits, seconds: 1.0, ..CgroupIoRate::default() };
+        CgroupIoRate { write_bytes_per_second: requests * bytes, ..io }.throttle().map(|throttle| throttle.share())
+    }
+
+    #[test]
+    fn a_limit_without_room_for_a_request_is_reached() {
+        // Seven or eight requests of 256 KiB fit into a second.
+        assert_eq!(share(7.0, 262_144.0), Some(1.0));
+        assert!(share(8.0, 262_144.0).is_some_and(|share| share > 1.0));
+        assert!(share(6.0, 262_144.0).is_some_and(|share| share < 0.8));
+        assert!(share(400.0, 4096.0).is_some_and(|share| share < 0.85));
+        // Of one or two large ones a second there is no rate.
+        assert!(share(1.0, 1_048_576.0).is_some_and(|share| share < 0.6));
+        assert!(share(1.0, 8_388_608.0).is_some_and(|share| share > 4.0));
+    }
+
+    #[test]
+    fn a_limit_that_was_raised_a_moment_ago_does_not_hold() {
+        assert_eq!(share(2000.0, 4096.0), None);
+    }
 }

@@ -98,7 +98,7 @@ fn judge(context: &mut RuleContext<'_>) {
 
 /// The rate and the limit, and the files of the group's version that have them.
 fn measured(hit: Hit, version: u32, throttle: IoThrottle) -> Hit {
-    let IoThrottle { what, rate, limit } = throttle;
+    let IoThrottle { what, rate, limit, .. } = throttle;
     let is_bytes = what.ends_with("bytes");
     let (name, unit) = if is_bytes { (evidence::BYTES, "bytes/s") } else { (evidence::REQUESTS, "1/s") };
     let (counted, limited) = match (version, what) {

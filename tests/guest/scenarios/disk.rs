@@ -93,7 +93,7 @@ pub(super) const THROTTLED: Scenario = Scenario {
     proves: "IO-08 finds a program that its group's I/O limit holds back; F-IORAISE raises and restores it",
     seconds: 60,
     inject: "data; group job \"io.max=$(cat /sys/block/vdc/dev) wbps=2000000\"
-        in_group job dd if=/dev/zero of=/data/throttled bs=256k count=100000 oflag=direct; sleep 3",
+        in_group job bash -c 'while :; do dd if=/dev/zero of=/data/throttled bs=256k count=64 conv=notrunc oflag=direct status=none; done'; sleep 3",
     clean: "stop; no_group job; no_data",
     expected: Expected::Finding(Finding {
         rule: "IO-08",
