@@ -14,6 +14,8 @@ const PEERS: f64 = 0.5;
 const RUN_QUEUE: f64 = 0.25;
 /// The answer stands while another resource explains little more.
 const KEEPS: f64 = 0.8;
+/// Headroom from which on there is no load to speak of, and no thread or disk that is nearest by more than chance.
+const NO_LOAD: f64 = 20.0;
 
 pub(super) fn decide(inputs: &Inputs<'_>, members: &mut [Member], state: &mut State) -> (Resources, Bottleneck) {
     let stamp = inputs.frame.stamp;
@@ -202,9 +204,11 @@ fn next(inputs: &Inputs<'_>, members: &[Member], limiting: Option<&Member>) -> O
         *headroom > 1.0 || limiting.is_none() && member.resource.verdict == Verdict::Full
     };
     let rooms = members.iter().filter(is_open).filter_map(|member| Some((member.resource.headroom()?, member)));
-    let (headroom, member) = rooms.filter(counts).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (headroom, nearest) = rooms.filter(counts).min_by(|a, b| a.0.total_cmp(&b.0))?;
     // More than the machine's CPUs have left is never possible, whatever limits now.
     let cpus = members.iter().find(|member| member.resource.kind == ResourceKind::Cpus);
+    let whole = cpus.filter(|cpus| limiting.is_none() && headroom > NO_LOAD && cpus.resource.headroom().is_some());
+    let member = whole.unwrap_or(nearest);
     let headroom = cpus.and_then(|cpus| cpus.resource.headroom()).map_or(headroom, |left| left.min(headroom));
     let headroom = if limiting.is_none() { headroom.max(1.0) } else { headroom };
     (headroom > 1.0 || limiting.is_none()).then(|| Next { resource: member.resource.clone(), headroom })

@@ -52,6 +52,30 @@ fn tasks_that_wait_while_cpus_idle_are_told() {
 }
 
 #[test]
+fn crowded_cpus_limit_before_they_are_full() {
+    let crowd = |busy: f64, wait: f64| {
+        let mut frame = machine(&[busy, busy]);
+        frame.processes = (0..4).map(|at| process(10 + at, "x264", busy / 2.0, wait)).collect();
+        frame
+    };
+    let line = "limited by the machine's CPUs at 89%, tasks wait 45% of their time";
+    assert_eq!(answer(&crowd(0.89, 0.45)).line(), line);
+    assert_eq!(answer(&crowd(0.89, 0.35)).verdict, Outcome::NotSaturated, "random arrivals wait so much");
+    assert_eq!(answer(&crowd(0.84, 0.60)).verdict, Outcome::NotSaturated, "a lock may do that");
+    let mut led = crowd(0.89, 0.45);
+    led.processes.push(process(20, "writer", 0.85, 0.4));
+    assert_ne!(answer(&led).resource.map(|resource| resource.kind), Some(ResourceKind::Cpus));
+}
+
+#[test]
+fn an_idle_machine_has_its_cpus_nearest() {
+    let mut frame = machine(&[0.01, 0.01]);
+    frame.processes = vec![process(7, "cron", 0.02, 0.0)];
+    let next = answer(&frame).next.map(|next| next.resource.kind);
+    assert_eq!(next, Some(ResourceKind::Cpus), "not a thread that happens to be the busiest");
+}
+
+#[test]
 fn one_busy_thread_is_what_limits() {
     let mut frame = machine(&[0.99, 0.05, 0.04, 0.03]);
     frame.processes = vec![process(10, "redis-server", 0.98, 0.0)];
