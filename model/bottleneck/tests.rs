@@ -250,7 +250,7 @@ fn a_busy_disk_is_at_its_limit_if_requests_take_longer() {
     assert_eq!((resource.verdict, resource.note), (Verdict::LatencyBound, note::NOT_QUEUEING));
     assert_eq!(
         answer(&frame).headline(),
-        "nothing at its limit; tasks wait for disk sda at 100% busy, await 0.4 ms, which has capacity left"
+        "nothing at its limit; tasks wait for disk sda at 100% busy, await 0.4 ms, which has headroom"
     );
     // A drive that serves hundreds at once.
     set(&mut frame, 1.0, 0.15, 60.0);

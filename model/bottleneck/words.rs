@@ -151,6 +151,9 @@ impl Resource {
         match (self.kind, used, limit) {
             (ResourceKind::NicIn | ResourceKind::NicOut, _, Some(limit)) => of(parts::bits(limit * 8.0)),
             (ResourceKind::Quota | ResourceKind::Cpuset, _, Some(limit)) => {
+                if limit == 1.0 {
+                    return text::OfOneCore { share: &share }.to_string();
+                }
                 text::OfCores { share: &share, cores: &parts::count(Some(limit)) }.to_string()
             }
             (ResourceKind::Memory | ResourceKind::Swap, _, Some(limit)) => of(parts::bytes(Some(limit))),

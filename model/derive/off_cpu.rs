@@ -123,7 +123,7 @@ fn classify(process: &Process, waits: &Waits, slot: usize, locked: bool) -> (Wai
     match (state, &**call) {
         (b'R', _) => (WaitClass::Running, Arc::default()),
         (b'D', _) => blocked(waits.wchan.get(slot).filter(|name| !name.is_empty()).unwrap_or(call).clone()),
-        (_, "futex") => (futex(waits, slot, locked), Arc::default()),
+        (_, "futex") => (futex(process, waits, slot, locked), Arc::default()),
         (_, "futex_waitv") => named(WaitClass::Thread),
         (_, "nanosleep" | "clock_nanosleep") => (WaitClass::Sleep, Arc::default()),
         (_, "accept" | "accept4") => (WaitClass::Requests, Arc::default()),
@@ -168,15 +168,24 @@ fn is_serialised(frame: &Frame, process: &Process) -> bool {
     busy.len() >= 2 && most < *ONE_CORE.start() && one && !waits_for_cpus
 }
 
-fn futex(waits: &Waits, slot: usize, locked: bool) -> WaitClass {
+fn futex(process: &Process, waits: &Waits, slot: usize, locked: bool) -> WaitClass {
     let several = waits.threads.value(slot).is_some_and(|threads| threads >= 2);
     let of_lock = waits.operation.value(slot).is_some_and(|operation| OF_LOCKS.contains(&operation));
     match waits.timed.value(slot) == Some(1) {
         _ if locked => WaitClass::Lock,
         true => WaitClass::Sleep,
+        // Of a process with one thread another process has it, such as a row of a database; who serves connections takes
+        // turns at accepting them.
+        false if process.threads.value() == Some(1) && accepts(process) => WaitClass::Requests,
+        false if process.threads.value() == Some(1) => WaitClass::Lock,
         false if several && of_lock => WaitClass::Lock,
         false => WaitClass::Thread,
     }
+}
+
+/// True for a process that listens for connections.
+fn accepts(process: &Process) -> bool {
+    process.listen.as_ref().is_some_and(|list| !list.is_empty())
 }
 
 /// The other end of a row's connection.
@@ -201,7 +210,7 @@ fn of_client(process: &Process) -> Option<Arc<str>> {
 
 /// Waiting for any of several descriptors.
 fn events(process: &Process, waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
-    let serves = process.listen.as_ref().is_some_and(|list| !list.is_empty());
+    let serves = accepts(process);
     match waits.outstanding.value(slot) {
         Some(1 | 2) => (WaitClass::Peer, peer(waits, slot)),
         Some(3) => (WaitClass::Requests, Arc::default()),

@@ -208,7 +208,7 @@ mod tests {
         // What throttled threads wait for is the quota, not what they need.
         assert_eq!(new(with("CPU-06", &[], 0.1)), "300000 100000");
         assert_eq!(new(with("CPU-05", &[], 0.95)), "240000 100000", "8 CPUs have 0.4 cores left");
-        assert!(why(with("CPU-05", &[], 0.99)).contains("idle cores, and the quota is 2"));
+        assert!(why(with("CPU-05", &[], 0.99)).contains("cores of the quota: 2"));
         assert_eq!(new(with("CPU-05", &[("cores", "4")], 0.99)), "400000 100000");
     }
 
@@ -222,7 +222,7 @@ mod tests {
             );
         }
         let held = plan(&FIX, "CPU-05", &[], |frame| slice(frame, 1.5));
-        assert_eq!(why(held), "the quota of /apps (1.5 cores) restricts it, not its own");
+        assert_eq!(why(held), "the CPU quota of /apps (1.5) restricts it, not its own");
         let near = plan(&FIX, "CPU-05", &[], |frame| slice(frame, 2.5)).expect("a plan");
         assert_eq!(near.steps[0].new, "250000 100000");
     }

@@ -143,6 +143,6 @@ mod tests {
         });
         assert!(why(kernel).contains("unreclaimable and active memory (3.6 GiB)"), "page tables and stacks stay");
         let unread = plan(&FIX, "MEM-02", &[], |frame| mounted(frame, 2));
-        assert_eq!(why(unread), "its unreclaimable memory could not be read");
+        assert_eq!(why(unread), "cannot read its unreclaimable memory");
     }
 }

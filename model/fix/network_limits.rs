@@ -160,7 +160,7 @@ mod tests {
             matches!(refused, Err(Refusal::Refused { why, .. }) if why == "higher limits do not help: net.core.netdev_max_backlog = 65536")
         );
         assert!(
-            matches!(plan(&FIX, "NIC-02", &[], |_| ()), Err(Refusal::Refused { why, .. }) if why.contains("could not be read"))
+            matches!(plan(&FIX, "NIC-02", &[], |_| ()), Err(Refusal::Refused { why, .. }) if why.contains("cannot read"))
         );
         assert!(plan(&FIX, "NIC-02", &[("backlog", "0")], usual).is_err());
     }

@@ -233,7 +233,11 @@ mod tests {
         let (frame, finding) = sick("NIC-01", |frame| frame.nics[0].vfs = Some(4));
         let plan = plan_for(&FIX, &frame, &finding, &[], &surroundings()).expect("a plan");
         assert_eq!(plan.risk, Risk::Dangerous);
-        assert!(plan.cuts_off.iter().any(|why| why.starts_with("4 SR-IOV virtual functions")), "{:?}", plan.cuts_off);
+        assert!(
+            plan.cuts_off.iter().any(|why| why.starts_with("its SR-IOV virtual functions (4)")),
+            "{:?}",
+            plan.cuts_off
+        );
     }
 
     #[test]
@@ -292,7 +296,7 @@ mod tests {
         alone.nics[1].carrier = Known::Value(false);
         assert_eq!(plan(&alone, &by("eth9")).cuts_off, ["no other interface of bond0 has a link"]);
         let mounts = Surroundings { network_mounts: vec![("eth0".into(), "/srv (nfs)".into())], ..surroundings() };
-        assert_eq!(plan(&frame, &mounts).cuts_off, ["/srv (nfs) is mounted over it"]);
+        assert_eq!(plan(&frame, &mounts).cuts_off, ["the network mount /srv (nfs) uses it"]);
     }
 
     #[test]

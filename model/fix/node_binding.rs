@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn what_is_larger_than_a_node_is_refused() {
         let refused = plan(&FIX, "NUMA-02", &[], |frame| frame.processes[0].cpu_cores = Some(6.0));
-        assert_eq!(why(refused), "it uses 6.0 cores, but node 1 has 4 CPUs for it");
+        assert_eq!(why(refused), "it uses 6.0 cores, too many for node 1 (CPUs available to it: 4)");
         let full = plan(&FIX, "NUMA-01", &[], |frame| {
             grouped(frame);
             frame.nodes[0].memory_free_bytes = Known::Value(1 << 30);

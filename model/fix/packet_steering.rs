@@ -260,7 +260,7 @@ mod tests {
         };
         assert!(why(&[("cpus", "5-6")], isolated).starts_with("isolated CPUs in the list: 6;"));
         assert!(why(&[("xps", "yes")], off).contains("a single transmit queue"));
-        assert!(why(&[], |frame| frame.nics[0].queues[0].rps_cpus = None).contains("could not be read"));
+        assert!(why(&[], |frame| frame.nics[0].queues[0].rps_cpus = None).contains("cannot read rps_cpus"));
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn without_numactl_units_and_taskset_bind() {
     // What does not fit is not bound.
     assert_eq!(
         (first.memory, first.why.as_str()),
-        ("preferred", "15.0 GiB do not fit 12.8 GiB, 0.8 of the memory of node 0")
+        ("preferred", "15.0 GiB does not fit into 12.8 GiB, 0.8 of the memory of node 0")
     );
 }
 
@@ -154,7 +154,7 @@ fn packages_and_numbers_may_be_asked_for() {
         assert!(per(Per::Node, Some(wrong)).is_err(), "{wrong}");
     }
     let two = per(Per::Node, Some(2)).expect("a plan");
-    assert!(two.notes.iter().any(|note| note.contains("2 instances for 4 nodes")), "{:?}", two.notes);
+    assert!(two.notes.iter().any(|note| note.contains("fewer instances (2) than nodes (4)")), "{:?}", two.notes);
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn what_cuts_the_login_off_takes_itself_back_though_the_whole_session_is_killed(
     let dir = tempfile::tempdir().expect("a directory");
     let before = pair.channels();
     let session = confirmed(&pair, dir.path(), &[]);
-    session.shows("still connected? type yes to cancel the automatic rollback");
+    session.shows("Still connected? Type yes to cancel the automatic rollback");
     // The login ends, and everything that belongs to it is killed.
     let leader = session.pid();
     let all = of_session(leader);

@@ -69,7 +69,7 @@ const CASES: &[Case] = &[
             ("/bottleneck/resource", "cpus"),
             ("/bottleneck/clock/cause", "thermal"),
             ("/bottleneck/rule", "CPU-10"),
-            ("/findings/0/title", "while heat keeps Processor 3/10 on"),
+            ("/findings/0/title", "by passive cooling (Processor 3/10)"),
         ],
         ..Case::QUIET
     },

@@ -35,7 +35,7 @@ fn a_cpuset_limits_its_group() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Limited, "limited by cpuset web at 100% of 1 cores, tasks wait 75% of their time")
+        (Outcome::Limited, "limited by cpuset web at 100% of 1 core, tasks wait 75% of their time")
     );
 }
 

@@ -184,12 +184,12 @@ fn the_applications_own_number_carries_the_load_where_it_is_there() {
 #[test]
 fn what_is_not_measured_is_not_judged() {
     let none = Load { packets: None, ..BUSY };
-    assert_eq!(verdict(none, none), ("inconclusive", "nothing measures the load".to_owned()));
+    assert_eq!(verdict(none, none), ("inconclusive", "no metric measures the load".to_owned()));
     assert_eq!(verdict(none, BUSY).0, "inconclusive");
     assert_eq!(verdict(BUSY, none), ("inconclusive", "no measurement of the load after".to_owned()));
     let nobody = Verify { load: None, ..verify() };
     let verdict = run(&nobody, None, (40, BUSY), (40, BUSY)).verdict().expect("a verdict");
-    assert_eq!((verdict.name, &*verdict.why), ("inconclusive", "nothing measures the load"));
+    assert_eq!((verdict.name, &*verdict.why), ("inconclusive", "no metric measures the load"));
 }
 
 #[test]

@@ -18,13 +18,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-06",
         severity: Severity::Info,
-        says: "java (100): 8 runnable threads and 4 garbage collection threads on a quota of 2 cores",
+        says: "java (100): 8 runnable threads and 4 garbage collection threads share its 2-core quota",
         sick: |frame, _| many_threads(frame),
     },
     Case {
         rule: "CPU-07",
         severity: Severity::Critical,
-        says: "java (100) may use only CPUs 2 of 0-7 and has 2 runnable threads; CPUs with headroom: 0-1,3-7",
+        says: "java (100) has affinity 2 in cpuset 0-7 and 2 runnable threads; CPUs with headroom: 0-1,3-7",
         sick: |frame, _| kept_to_one(frame),
     },
     Case {
@@ -66,7 +66,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-10",
         severity: Severity::Info,
-        says: "NUMA nodes differ: CPUs n0 4, n1 3; CPUs 7 offline; memory n0 64.0 GiB, n1 32.0 GiB",
+        says: "NUMA nodes differ: CPUs n0 4, n1 3; offline CPUs: 7; memory n0 64.0 GiB, n1 32.0 GiB",
         sick: |frame, _| {
             offline(frame, 7);
             frame.nodes[1].memory_total_bytes = Known::Value(32 * GIB);

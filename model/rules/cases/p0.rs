@@ -36,7 +36,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-05",
         severity: Severity::Critical,
-        says: "/mq is throttled in 90% of its periods by a quota of 2 cores",
+        says: "/mq is throttled in 90% of its periods by its 2-core quota",
         sick: |frame, _| frame.cgroups[0].cpu.throttled_ratio = Some(0.9),
     },
     Case {
@@ -51,7 +51,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-03",
         severity: Severity::Warning,
-        says: "beam.smp (200) has 8 schedulers on a quota of 2 cores",
+        says: "beam.smp (200): scheduler count 8 does not match its 2-core quota",
         sick: |frame, _| {
             beams(frame, [0, 1]);
             frame.cgroups[0].cpu.throttled_ratio = Some(0.2);
@@ -164,7 +164,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-06",
         severity: Severity::Warning,
-        says: "java (100) may run only on nodes 0 and allocate only on nodes 1",
+        says: "java (100) is bound to different nodes; CPU nodes: 0; memory nodes: 1",
         sick: |frame, _| {
             frame.processes[0].affinity = Some(set("0-3"));
             frame.processes[0].policy = "bind:1".into();

@@ -445,7 +445,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "IRQ-05",
-        says: "isolated CPUs is unreadable",
+        says: "cannot read the list of isolated CPUs",
         hide: |frame, _| frame.sections.cpu_topology = State::Missing,
     },
     Hidden {
@@ -472,7 +472,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "IO-06",
-        says: "cannot read how full /var/lib/mq is",
+        says: "cannot read the usage of /var/lib/mq",
         hide: |frame, _| frame.disks[0].mounts = vec![Mount { path: "/var/lib/mq".into(), ..Mount::default() }],
     },
     Hidden { rule: "IO-06", says: "cannot read mounts", hide: |frame, _| frame.sections.mounts = State::Missing },
@@ -698,7 +698,7 @@ fn bursts_of_reclaim_have_a_period_and_dips() {
     assert!(dips.starts_with("network traffic dips 2 s after each burst"), "{dips}");
     assert_eq!(
         finding.text(crate::locale::evidence::NOT_THE_CAUSE),
-        "ruled out: CPU (0.5 of 2.0 cores, throttled in 0% of periods), garbage collection (0.4% of the time, 0.5/s)"
+        "ruled out: CPU (0.5 of a 2.0-core quota, throttled in 0% of periods), garbage collection (0.4% of the time, 0.5/s)"
     );
     assert!(
         finding.text(crate::locale::evidence::JAVA).contains("heap 4.0 GiB; other anonymous memory at least 3.0 GiB"),

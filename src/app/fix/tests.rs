@@ -236,7 +236,10 @@ fn a_small_effect_is_decided_by_an_undo() {
     let ordered = (81..=130).flat_map(|second| orders(&app.update(Msg::Sample(faster(second))))).collect::<Vec<_>>();
     let [Order::Verdict(7, verdict)] = ordered.as_slice() else { panic!("{ordered:?}") };
     assert_eq!(verdict.name, "improved", "{verdict:?}");
-    assert!(verdict.why.ends_with("compared with the times before the fix and after the undo together"), "{verdict:?}");
+    assert!(
+        verdict.why.ends_with("compared with the windows before the fix and after the undo combined"),
+        "{verdict:?}"
+    );
     assert!(!text(&mut app).contains("undo to get a verdict"));
 }
 

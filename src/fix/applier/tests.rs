@@ -255,7 +255,7 @@ fn an_essential_step_that_fails_takes_the_others_back() {
             let error = done.outcomes.last().and_then(|outcome| outcome.error.clone());
             assert_eq!(error, Some(errno(trouble).message));
             assert_eq!(last(&paper).state(), State::Failed);
-            assert!(undo(&mut machine, &mut paper, false).is_err_and(|why| why.contains("nothing of it is in effect")));
+            assert!(undo(&mut machine, &mut paper, false).is_err_and(|why| why.contains("none of it is in effect")));
         }
     }
 }

@@ -35,7 +35,7 @@ mod tests {
         for errno in [Errno::IO, Errno::PERM] {
             assert!(said(errno).contains("managed"), "{}", said(errno));
         }
-        assert!(said(Errno::NOSPC).contains("no vector left"));
+        assert!(said(Errno::NOSPC).contains("no free interrupt vector"));
         assert_eq!(said(Errno::NOENT), Trouble::errno(Errno::NOENT).message);
         assert_eq!(why(Trouble::errno(Errno::IO)).errno, Some(5));
     }

@@ -108,7 +108,7 @@ mod tests {
         let at = [Identity::Nic { name: "lo".to_owned(), ifindex: 0, address: "02:00:00:00:00:01".to_owned() }];
         assert!(directory(path, &at).expect_err("another one").message.contains("02:00:00:00:00:01"));
         let other = directory(path, &nic(index + 1)).expect_err("another one");
-        assert!(other.message.contains("another interface"), "{other}");
+        assert!(other.message.contains("a different interface"), "{other}");
         assert!(directory("/sys/class/net/lo2/mtu", &nic(index)).expect("no error").is_none());
         assert!(directory("/sys/class/net/lo", &nic(index)).expect("no error").is_none());
         let group = |directory: &str, inode| Identity::Cgroup { directory: directory.to_owned(), inode };

@@ -219,7 +219,7 @@ fn apply_in_a_namespace() {
     assert!(made.expect("ip runs").success());
     let refused =
         Applier::new(&mut machine, &mut journal, &mut quiet).apply(&proposal, "a test", None).expect_err("refused");
-    assert!(refused.0.contains("another interface now"), "{refused}");
+    assert!(refused.0.contains("a different interface now"), "{refused}");
 }
 
 #[test]

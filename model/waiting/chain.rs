@@ -1,0 +1,62 @@
+//! Requests to a peer that go one by one, and who answers them.
+
+use super::SAMPLES;
+use crate::frame::{Frame, Peer, Process, WaitClass};
+
+/// A request counts as one by one where the answer takes so many times the round trip.
+const GAPS: f64 = 4.0;
+
+/// Requests to a peer that go one by one: each waits for the answer to the one before.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain<'a> {
+    /// The peer.
+    pub peer: &'a Peer,
+    /// Share of the time in which an answer is outstanding.
+    pub share: f64,
+    /// Requests a second of each connection.
+    pub requests: f64,
+    /// The time of each.
+    pub ms: f64,
+}
+
+/// The requests of a process to the peer that it waits for most, if they go one by one and the round trip is but a small
+/// part of their time. Threads that wait for others of the process count for nothing.
+pub fn one_by_one(process: &Process) -> Option<Chain<'_>> {
+    let off_cpu = process.off_cpu.as_ref().filter(|off_cpu| off_cpu.samples >= SAMPLES)?;
+    let wait = off_cpu.shares.iter().find(|share| share.class == WaitClass::Peer)?;
+    let peer = peer(process, &wait.what)?;
+    let share = wait.share / (1.0 - off_cpu.share(WaitClass::Thread)).max(wait.share);
+    let (requests, ms) = single_flight(peer, share)?;
+    Some(Chain { peer, share, requests, ms })
+}
+
+/// The peer of a process by the name that waits have: `10.0.0.5:5432`.
+pub(super) fn peer<'a>(process: &'a Process, name: &str) -> Option<&'a Peer> {
+    let is_meant = |peer: &&Peer| {
+        let address = if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
+        format!("{address}:{}", peer.port) == *name
+    };
+    process.peers.iter().find(is_meant)
+}
+
+/// The process of this machine that answers: it accepted connections to that port and receives as much there.
+pub fn server<'a>(frame: &'a Frame, client: &Process, peer: &Peer) -> Option<&'a Process> {
+    let asked = peer.data_segs_out_per_second?;
+    let answers = |other: &Peer| {
+        other.inbound
+            && other.port == peer.port
+            && other.data_segs_in_per_second.is_some_and(|received| received >= asked / 2.0)
+    };
+    frame.processes.iter().find(|process| process.pid != client.pid && process.peers.iter().any(answers))
+}
+
+/// Requests a second of each connection and their time in milliseconds where they go one by one: most of the time an
+/// answer is outstanding, and one message goes for each that comes.
+pub(super) fn single_flight(peer: &Peer, waits: f64) -> Option<(f64, f64)> {
+    let (sent, received) = (peer.data_segs_out_per_second?, peer.data_segs_in_per_second?);
+    let each = sent.min(received) / peer.connections.max(1) as f64;
+    let even = each > 0.0 && sent.max(received) <= 3.0 * sent.min(received);
+    let ms = waits * 1000.0 / each;
+    let rtt_ms = peer.rtt_us.value()? as f64 / 1000.0;
+    (even && !peer.inbound && waits >= 0.5 && each >= 5.0 && ms >= GAPS * rtt_ms).then_some((each, ms))
+}
