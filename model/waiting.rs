@@ -23,6 +23,8 @@ const RUNS: f64 = 0.5;
 const SAMPLES: u64 = 10;
 /// The least part of what all processes want that a process must want to be what the load is about.
 const BEARS: f64 = 0.1;
+/// The least part of what the application with most load wants of one that is not held up by anything.
+const LEADS: f64 = 0.5;
 /// Connections that wait at a listening socket from which on those that serve are all taken.
 const QUEUED: u64 = 8;
 /// Cores from which on a process of an idle machine does some work.
@@ -55,10 +57,14 @@ pub struct Waiting<'a> {
 pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let applications = applications(frame);
     let all: f64 = applications.iter().map(Application::wants).sum();
+    let most = applications.iter().map(Application::wants).fold(0.0, f64::max);
     let bears = applications.iter().filter(|application| application.wants() >= all * BEARS && all > 0.0);
     let found = bears.filter_map(|application| {
         let (wait, share) = longest(frame, application)?;
         let class = wait.class;
+        // Something that hardly works beside the load waits for whatever it likes.
+        let leads = application.wants() >= most * LEADS;
+        (leads || rank(class) == CAUSE).then_some(())?;
         let (process, own) = application.most(class)?;
         let what = &*own.what;
         let peer = peer(process, what).filter(|_| class == WaitClass::Peer);
