@@ -12,7 +12,7 @@ FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-
 PREFIX ?= /usr/local
 BIN ?= target/release/topotop
 
-.PHONY: install static dist dist-tools demo run test guest guest-change measured limits soak attack churn fleet audit calibrate pairs build setup setup-test lint bench picture clean
+.PHONY: install static dist dist-check dist-tools demo run test guest guest-change measured limits soak attack churn fleet audit calibrate pairs build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -69,6 +69,11 @@ static: ## a binary without any library, also without libhwloc, for every distri
 
 dist: ## .deb, .rpm, tarball, list of components and checksums of the static binary, in target/dist
 	@TARGET=$(TARGET) ./scripts/dist.sh all
+
+# As root: a clean Debian by debootstrap, and the kernels of the virtual machines with nothing but the tarball.
+dist-check: ## whether what `make dist` made installs, runs and leaves without a trace, and runs without any library
+	@./scripts/test-tools.sh debootstrap=debootstrap setpriv=util-linux unshare=util-linux
+	@python3 scripts/dist-check.py $(ARGS)
 
 dist-tools: ## what makes packages, into target/tools
 	@$(CARGO) install --locked --root target/tools cargo-deb@3.8.0 cargo-generate-rpm@0.21.1

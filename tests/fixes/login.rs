@@ -179,7 +179,7 @@ fn an_interface_that_went_while_it_was_asked_about_is_missed() {
     let gone: [(&[&[&str]], &str); 2] = [
         (
             &[&["link", "del", "v0"], &["link", "add", "v0", "type", "veth", "peer", "name", "v1"]],
-            "v0 is another interface now",
+            "v0 is a different interface now",
         ),
         (&[&["link", "del", "v0"]], "v0 is gone"),
     ];

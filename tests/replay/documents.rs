@@ -102,7 +102,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     let path = recorded(dir.path(), 10);
     let file = path.to_str().expect("a path");
     for (arguments, why) in [
-        (&["replay", file, "--root", "/"][..], "--root: does not apply to a recording"),
+        (&["replay", file, "--root", "/"][..], "--root: only for a live machine"),
         (&["replay", file, "--interval", "1s"], "--interval: does not apply"),
         (&["replay", file, "--format", "svg"], "--format svg"),
         (&["replay", file, "--from", "soon"], "soon"),
