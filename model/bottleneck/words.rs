@@ -151,10 +151,10 @@ impl Resource {
         match (self.kind, used, limit) {
             (ResourceKind::NicIn | ResourceKind::NicOut, _, Some(limit)) => of(parts::bits(limit * 8.0)),
             (ResourceKind::Quota | ResourceKind::Cpuset, _, Some(limit)) => {
-                if limit == 1.0 {
-                    return text::OfOneCore { share: &share }.to_string();
+                match &*parts::count(Some(limit)) {
+                    "1" => text::OfOneCore { share: &share }.to_string(),
+                    cores => text::OfCores { share: &share, cores: &cores }.to_string(),
                 }
-                text::OfCores { share: &share, cores: &parts::count(Some(limit)) }.to_string()
             }
             (ResourceKind::Memory | ResourceKind::Swap, _, Some(limit)) => of(parts::bytes(Some(limit))),
             (
