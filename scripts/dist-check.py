@@ -34,13 +34,13 @@ INIT = f"""#!/bin/busybox sh
 /bin/busybox --install -s /bin
 chmod 1777 /tmp; chmod 666 /dev/ttyS0
 echo "guest: kernel $(uname -r)"
-as() {{ user=$1; shift; HOME=/tmp TERM=xterm LANG=C.UTF-8 setuidgid $user "$@"; }}
+as() {{ user=$1; shift; TERM=xterm LANG=C.UTF-8 su -s /bin/sh $user -c "$*"; }}
 run() {{ echo "guest: as $1: $2 $3 $4 $5"; as "$@" >/tmp/out 2>&1; status=$?; head -4 /tmp/out
     case $status in 0|1) ;; *) echo "{FAILED} with status $status: $*"; cat /tmp/out;; esac; rm -f /tmp/out; }}
 for user in root nobody; do
     run $user /opt/bin/topotop --version
     run $user /opt/bin/topotop doctor
-    run $user /opt/bin/topotop check --for 3s
+    run $user /opt/bin/topotop check --for 10s
     run $user /opt/bin/topotop snapshot --format json
 done
 stty rows 24 cols 80
@@ -93,14 +93,14 @@ def check_deb(work):
         new = ["unshare", "--mount", "--pid", "--fork", f"--root={root}", "--mount-proc=/proc"]
         return run(*new, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root" if not user else "HOME=/tmp", *user, *words)
 
-    inside("apt-get", "install", "-y", "--no-download", "/topotop.deb")
+    inside("apt-get", "install", "-y", "/topotop.deb")
     added = sorted(tree(root) - before)
     print(f"{package.name}: {len(added)} files and folders installed, none of another package")
     for user in (None, NOBODY):
         print(f"  as {user or 'root'}:", inside("topotop", "--version", user=user).strip())
         inside("topotop", "doctor", user=user)
         inside("topotop", "snapshot", "--format", "json", user=user)
-    inside("sh", "-c", "topotop check --for 2s || [ $? = 1 ]")
+    inside("sh", "-c", "topotop check --for 10s; case $? in 0|1) ;; *) exit 1;; esac")
     inside("apt-get", "purge", "-y", "topotop")
     left = sorted(tree(root) - before)
     if left:
@@ -122,7 +122,7 @@ def initramfs(image, work):
     (root / tarball.name.removesuffix(".tar.gz")).rename(root / "opt")
     (root / "init").write_text(INIT)
     (root / "init").chmod(0o755)
-    libraries = [path for path in root.rglob("*.so*")]
+    libraries = [*root.rglob("*.so"), *root.rglob("*.so.*")]
     if libraries:
         fail(f"the guest has libraries: {libraries}")
     files = subprocess.run(["find", "."], cwd=root, stdout=subprocess.PIPE, check=True).stdout
@@ -133,7 +133,8 @@ def initramfs(image, work):
 
 
 def check_guest(image, label, initrd):
-    accel = ["-accel", "kvm", "-cpu", "host"] if os.access("/dev/kvm", os.W_OK) else ["-accel", "tcg", "-cpu", "max"]
+    # Emulated: works wherever this does, and is fast enough.
+    accel = ["-accel", "tcg", "-cpu", "max,la57=off"]
     words = [image / "qemu", *accel, "-m", "1024", "-smp", "2", "-nographic", "-no-reboot", "-net", "none",
              "-kernel", image / f"vmlinuz-{label}", "-initrd", initrd,
              "-append", "console=ttyS0 quiet panic=-1 random.trust_cpu=on"]
@@ -142,8 +143,11 @@ def check_guest(image, label, initrd):
     os.close(theirs)
     said, end, quits = "", time.monotonic() + BOOT_S, None
     while DONE not in said and time.monotonic() < end and guest.poll() is None:
-        if select.select([ours], [], [], 0.2)[0]:
-            said += os.read(ours, 65536).decode(errors="replace")
+        try:
+            if select.select([ours], [], [], 0.2)[0]:
+                said += os.read(ours, 65536).decode(errors="replace")
+        except OSError:
+            break  # it has ended
         drawn = said.partition(DEMO)[2]
         if quits is None and "topotop" in drawn and "limit" in drawn:
             quits = time.monotonic() + 3
