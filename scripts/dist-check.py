@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What `make dist` made, on machines that have nothing else: the .deb in a clean Debian, the tarball in two kernels.
+"""What `make dist` made, on machines that have nothing else: .deb and .rpm in a clean Debian, the tarball in two kernels.
 
-dist-check.py [--only deb,guests]: as root, with debootstrap; the virtual machines are those of `make guest`.
+dist-check.py [--only packages,guests]: as root, with debootstrap; the virtual machines are those of `make guest`.
 """
 
 import argparse
@@ -20,7 +20,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 DIST = TOP / "target/dist"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "topotop-guest"
 # What package managers write themselves.
-NOT_OURS = re.compile(r"^/(proc|sys|dev|run|tmp|var/(lib/(dpkg|apt)|cache|log))(/|$)")
+NOT_OURS = re.compile(r"^/(proc|sys|dev|run|tmp|var/(lib/(dpkg|apt)|cache|log)|root/\.rpmdb)(/|$)")
 # An emulated machine needs its time.
 BOOT_S = 240
 KERNELS = {"old": "6.1", "new": "6.12"}
@@ -69,43 +69,56 @@ def run(*words, **how):
     return done.stdout
 
 
-# --- the package in a clean Debian ------------------------------------------------------------------------------------
+# --- packages in a clean Debian ------------------------------------------------------------------------------------
 
-def tree(root):
-    found = set()
-    for folder, _, files in os.walk(root):
-        inside = folder.removeprefix(str(root)) or "/"
-        if not NOT_OURS.match(inside):
-            found.update([inside, *(os.path.join(inside, name) for name in files)])
-    return found
+class Root:
+    """A Debian with nothing but what every Debian has."""
+
+    def __init__(self, work):
+        self.path = work / "root"
+        sources = run("apt-get", "indextargets", "--format", "$(REPO_URI)").splitlines()
+        release = re.search(r"^VERSION_CODENAME=(\S+)", pathlib.Path("/etc/os-release").read_text(), re.M)
+        run("debootstrap", "--variant=minbase", release[1] if release else "stable", self.path, *sources[:1])
+
+    def files(self):
+        found = set()
+        for folder, _, files in os.walk(self.path):
+            inside = folder.removeprefix(str(self.path)) or "/"
+            if not NOT_OURS.match(inside):
+                found.update([inside, *(os.path.join(inside, name) for name in files)])
+        return found
+
+    def run(self, *words, user=None):
+        new = ["unshare", "--mount", "--pid", "--fork", f"--root={self.path}", "--mount-proc=/proc"]
+        clean = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp" if user else "HOME=/root"]
+        other = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        return run(*new, *clean, *other, *words)
+
+    def check(self, package, install, remove):
+        shutil.copy(package, self.path / "tmp")
+        before = self.files()
+        self.run(*install)
+        added = self.files() - before
+        print(f"{package.name}: {len(added)} files and folders installed, none of another package")
+        for user in (None, NOBODY):
+            print(f"  as {user or 'root'}:", self.run("topotop", "--version", user=user).strip())
+            self.run("topotop", "doctor", user=user)
+            self.run("topotop", "snapshot", "--format", "json", user=user)
+        self.run("sh", "-c", "topotop check --for 10s; case $? in 0|1) ;; *) exit 1;; esac")
+        self.run(*remove)
+        left = sorted(self.files() - before)
+        if left:
+            fail(f"{package.name} left behind: {', '.join(left)}")
+        print("  removed: nothing left")
 
 
-def check_deb(work):
-    package, root = one("*.deb"), work / "root"
-    mirror = next((line for line in run("apt-get", "indextargets", "--format", "$(REPO_URI)").split("\n")), "")
-    release = re.search(r"^VERSION_CODENAME=(\S+)", pathlib.Path("/etc/os-release").read_text(), re.M)
-    run("debootstrap", "--variant=minbase", release[1] if release else "stable", root, *filter(None, [mirror]))
-    shutil.copy(package, root / "topotop.deb")
-    before = tree(root)
-
-    def inside(*words, user=None):
-        user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-        new = ["unshare", "--mount", "--pid", "--fork", f"--root={root}", "--mount-proc=/proc"]
-        return run(*new, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root" if not user else "HOME=/tmp", *user, *words)
-
-    inside("apt-get", "install", "-y", "/topotop.deb")
-    added = sorted(tree(root) - before)
-    print(f"{package.name}: {len(added)} files and folders installed, none of another package")
-    for user in (None, NOBODY):
-        print(f"  as {user or 'root'}:", inside("topotop", "--version", user=user).strip())
-        inside("topotop", "doctor", user=user)
-        inside("topotop", "snapshot", "--format", "json", user=user)
-    inside("sh", "-c", "topotop check --for 10s; case $? in 0|1) ;; *) exit 1;; esac")
-    inside("apt-get", "purge", "-y", "topotop")
-    left = sorted(tree(root) - before)
-    if left:
-        fail(f"{package.name} left behind: {', '.join(left)}")
-    print("  purged: nothing left")
+def check_packages(work):
+    root = Root(work)
+    deb, rpm = one("*.deb"), one("*.rpm")
+    root.check(deb, ["apt-get", "install", "-y", f"/tmp/{deb.name}"], ["apt-get", "purge", "-y", "topotop"])
+    # Its one dependency is a shell, which this database of packages does not know.
+    root.run("apt-get", "install", "-y", "--no-install-recommends", "rpm")
+    root.check(rpm, ["rpm", "-i", "--nodeps", f"/tmp/{rpm.name}"], ["rpm", "-e", "topotop"])
 
 
 # --- the tarball in virtual machines without any library --------------------------------------------------------------
@@ -176,11 +189,11 @@ def check_guests(work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="deb,guests")
+    parser.add_argument("--only", default="packages,guests")
     chosen = parser.parse_args().only.split(",")
     with tempfile.TemporaryDirectory(prefix="topotop-packages") as work:
-        if "deb" in chosen:
-            check_deb(pathlib.Path(work))
+        if "packages" in chosen:
+            check_packages(pathlib.Path(work))
         if "guests" in chosen:
             check_guests(pathlib.Path(work))
 

@@ -52,6 +52,7 @@ tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owne
     gzip -9n >"$out/$name.tar.gz"
 # Packages take the tree above; cargo-deb would look for it in CARGO_TARGET_DIR.
 env -u CARGO_TARGET_DIR cargo deb --no-build --no-strip --target "$target" --output "$out/" >/dev/null
-env -u CARGO_TARGET_DIR cargo generate-rpm --target "$target" --output "$out/" --source-date "$SOURCE_DATE_EPOCH" >/dev/null
+# Older rpm cannot unpack zstd.
+env -u CARGO_TARGET_DIR cargo generate-rpm --payload-compress xz --target "$target" --output "$out/" --source-date "$SOURCE_DATE_EPOCH" >/dev/null
 rm -rf "$out/tar"
 (cd "$out" && sha256sum -- *.deb *.rpm *.tar.gz *.json >SHA256SUMS && cat SHA256SUMS)
