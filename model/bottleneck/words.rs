@@ -150,12 +150,10 @@ impl Resource {
         let of = |limit: String| text::OfLimit { share: &share, limit: &limit }.to_string();
         match (self.kind, used, limit) {
             (ResourceKind::NicIn | ResourceKind::NicOut, _, Some(limit)) => of(parts::bits(limit * 8.0)),
-            (ResourceKind::Quota | ResourceKind::Cpuset, _, Some(limit)) => {
-                match &*parts::count(Some(limit)) {
-                    "1" => text::OfOneCore { share: &share }.to_string(),
-                    cores => text::OfCores { share: &share, cores: &cores }.to_string(),
-                }
-            }
+            (ResourceKind::Quota | ResourceKind::Cpuset, _, Some(limit)) => match &*parts::count(Some(limit)) {
+                "1" => text::OfOneCore { share: &share }.to_string(),
+                cores => text::OfCores { share: &share, cores: &cores }.to_string(),
+            },
             (ResourceKind::Memory | ResourceKind::Swap, _, Some(limit)) => of(parts::bytes(Some(limit))),
             (
                 ResourceKind::Tcp
