@@ -165,23 +165,25 @@ const SHORT_IN_REPLAY: u16 = 110;
 /// Columns that the most important hint needs.
 const LAST_HINT: usize = 8;
 
-/// The tabs as (screen, first column, column after, text): with whole names, short ones, or that of the screen alone.
+/// The tabs as (screen, first column, column after, text): with whole names, short ones, those without blanks, or that of
+/// the screen alone.
 fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
     let named = |name: &dyn Fn(&dyn topotop_widgets::Panel) -> String| -> Vec<String> {
         (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {}", name(&**panel))).collect()
     };
     let whole: Vec<String> = named(&|panel| format!("{} ", panel.title()));
+    let dense: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n}{}", short(panel.id()))).collect();
     let short: Vec<String> = named(&|panel| short(panel.id()).to_string());
     let own = |(at, text): (usize, &String)| if at == app.screen { text.clone() } else { format!(" {} ", at + 1) };
     let numbers: Vec<String> = whole.iter().enumerate().map(own).collect();
     let fits = |texts: &&Vec<String>| {
         texts.iter().map(|text| text.width()).sum::<usize>() + LAST_HINT <= usize::from(area.width)
     };
-    let all = [&whole, &short];
+    let all = [&whole, &short, &dense];
     // Keys of a recording need the room of names.
     let named: &[_] = match area.width {
-        ..SHORT_IN_REPLAY if app.playback.is_some() => &[],
-        ..NAMED_IN_REPLAY if app.playback.is_some() => &[&short],
+        ..SHORT_IN_REPLAY if app.playback.is_some() => &all[2..],
+        ..NAMED_IN_REPLAY if app.playback.is_some() => &all[1..],
         _ => &all,
     };
     let texts = named.iter().copied().find(fits).unwrap_or(&numbers);
@@ -282,7 +284,7 @@ impl Hint {
 
 /// The hints that fit beside the tabs, each with its column.
 fn placed_hints(app: &App, area: Rect) -> Vec<(u16, Hint)> {
-    let hints = hints(app);
+    let hints = hints(app, area);
     let tabs = tabs(app, area).last().map_or(area.x, |tab| tab.2);
     // Two blanks before each; the last ones, quit and help, matter most.
     let mut space = usize::from(area.right().saturating_sub(tabs));
@@ -322,7 +324,7 @@ fn playing(app: &App) -> String {
 }
 
 /// Keys for the footer, least important first.
-fn hints(app: &App) -> Vec<Hint> {
+fn hints(app: &App, area: Rect) -> Vec<Hint> {
     let hint = |command, word: String| {
         let key = super::overlay::label(*app.keymap.keys(command).first()?, app.look.charset);
         Some(Hint { command, key, word })
@@ -364,7 +366,16 @@ fn hints(app: &App) -> Vec<Hint> {
             (Command::Faster, chrome::HINT_SPEED.to_string()),
             (Command::Pause, playing(app)),
         ];
-        let at = hints.len().saturating_sub(2);
+        // Where there is little room, how to quit is found in the help.
+        let quit = if area.width < SHORT_IN_REPLAY {
+            hints.iter().position(|hint| hint.command == Command::Quit)
+        } else {
+            None
+        };
+        if let Some(quit) = quit.map(|at| hints.remove(at)) {
+            hints.insert(0, quit);
+        }
+        let at = hints.len().saturating_sub(if quit.is_some() { 1 } else { 2 });
         hints.splice(at..at, words.into_iter().filter_map(|(command, word)| hint(command, word)));
     }
     hints
