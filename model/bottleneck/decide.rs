@@ -199,9 +199,11 @@ fn next(inputs: &Inputs<'_>, members: &[Member], limiting: Option<&Member>) -> O
             limiting.is_some_and(|cause| std::ptr::eq(cause, *member) || causes::explains(inputs, cause, member));
         member.scales && !covered && member.resource.verdict != Verdict::Unknown
     };
-    // Where nothing limits, what is full without being waited for is the nearest; a disk that is always busy is not full.
+    // Where nothing limits, what is full without being waited for is the nearest, and what limits once that has lasted; a
+    // disk that is always busy is not full.
     let counts = |(headroom, member): &(f64, &Member)| {
-        *headroom > 1.0 || limiting.is_none() && member.resource.verdict == Verdict::Full
+        let is_full = matches!(member.resource.verdict, Verdict::Full | Verdict::Limiting);
+        *headroom > 1.0 || limiting.is_none() && is_full
     };
     let rooms = members.iter().filter(is_open).filter_map(|member| Some((member.resource.headroom()?, member)));
     let (headroom, nearest) = rooms.filter(counts).min_by(|a, b| a.0.total_cmp(&b.0))?;
