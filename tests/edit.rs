@@ -122,7 +122,7 @@ fn what_does_not_belong_together_stays_apart() {
     assert!(
         complaint(path, &["record", "cut", "whole.rec", "-o", "whole.rec", "--from", "1s"]).contains("file exists")
     );
-    assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "x.rec"]).contains("name the span to keep"));
+    assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "x.rec"]).contains("specify the span to keep"));
     assert!(
         complaint(path, &["record", "cut", "whole.rec@command", "--to", "1s", "-o", "x.rec"]).contains("either a span")
     );

@@ -246,7 +246,7 @@ impl Asker {
         }
         let unseen = self.owners.unseen() as u64;
         if job.complete && unseen > 0 {
-            gaps.add_many("proc/*/fd", Reason::TimedOut, "more time (processes are read in turns)", unseen);
+            gaps.add_many("proc/*/fd", Reason::TimedOut, "more time (processes are read in rotation)", unseen);
         }
         if self.owners.cut {
             gaps.add(

@@ -235,7 +235,7 @@ mod tests {
             "sdb is 80% busy at 390.6 KiB/s (writes): a higher limit gains little; set bps= to raise it anyway"
         );
         assert_eq!(new(with(&[("bps", "1M")], 0.8)), "wbps=1048576");
-        assert_eq!(why(with(&[("iops", "500")], 0.1)), "the limit that holds /mq is 390.6 KiB/s (writes): set bps=");
+        assert_eq!(why(with(&[("iops", "500")], 0.1)), "/mq is throttled by 390.6 KiB/s (writes): set bps=");
         for bps in ["300K", "400000", "x", "-1"] {
             let range = "use a number above 390.6 KiB, at most 1.0 TiB";
             assert_eq!(why(with(&[("bps", bps)], 0.1)), format!("invalid bps={bps}: {range}"));

@@ -630,7 +630,7 @@ fn a_publisher_that_waits_for_each_commit_is_joined_with_the_flushes() {
         (finding.severity, finding.title().as_str()),
         (
             Severity::Warning,
-            "java (100) sends 300 requests/s to 127.0.0.1:5672, one at a time: each answer takes 3.1 ms; beam.smp (200) flushes sdb 310 times/s"
+            "java (100) sends 300 requests/s to 127.0.0.1:5672, one at a time: each response takes 3.1 ms; beam.smp (200) flushes sdb 310 times/s"
         )
     );
     assert_eq!(finding.number(crate::locale::evidence::FLUSH_TIME).map(|ms| (ms * 10.0).round()), Some(28.0));
@@ -639,7 +639,7 @@ fn a_publisher_that_waits_for_each_commit_is_joined_with_the_flushes() {
     let elsewhere = found(|frame| frame.processes.truncate(1)).expect("IO-07");
     assert_eq!(elsewhere.severity, Severity::Info);
     assert!(
-        elsewhere.title().contains("each answer takes 3.1 ms, of which the round trip is a small part"),
+        elsewhere.title().contains("each response takes 3.1 ms, of which the round trip is a small part"),
         "{}",
         elsewhere.title()
     );
