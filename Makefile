@@ -97,6 +97,9 @@ setup-test:
 	@./scripts/test-tools.sh python3=python3 unshare=util-linux setpriv=util-linux nsenter=util-linux taskset=util-linux \
 	    ionice=util-linux flock=util-linux ip=iproute2 xz=xz-utils ethtool=ethtool strace=strace git=git \
 	    systemd-analyze=systemd
+	@PYTHONPATH=target/tools/python python3 -c 'import duckdb' 2>/dev/null || \
+	    python3 -m pip install -q --disable-pip-version-check --target target/tools/python duckdb==1.1.3 2>/dev/null || \
+	    echo "topotop: no DuckDB for Python: the queries of docs/many-recordings.md are not tested" >&2
 
 # False alarms, power and coverage of verdicts over recorded noise with known effects.
 calibrate: setup ## writes the tables of docs/diff.md again

@@ -157,11 +157,23 @@ const FACILITIES: &[Facility] = &[
         sources: &["ethtool"],
     },
     Facility {
+        name: text::INTERRUPTS,
+        state: |frame| known(!frame.irqs.is_empty()),
+        needs: text::INTERRUPTS_NEEDS,
+        costs: text::INTERRUPTS_COSTS,
+        sources: &["proc/interrupts"],
+    },
+    Facility {
         name: text::IRQ_TARGETS,
         state: |frame| {
             let device = |irq: &&topotop_model::frame::Irq| irq.affinity.is_some();
             let mut irqs = frame.irqs.iter().filter(device).peekable();
-            if irqs.peek().is_none() { State::Missing } else { known(irqs.any(|irq| irq.effective_affinity.is_some())) }
+            // Without any the line before says why.
+            if irqs.peek().is_none() {
+                State::Unneeded
+            } else {
+                known(irqs.any(|irq| irq.effective_affinity.is_some()))
+            }
         },
         needs: text::IRQ_TARGETS_NEEDS,
         costs: text::IRQ_TARGETS_COSTS,

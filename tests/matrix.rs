@@ -39,7 +39,7 @@ fn faults(app: &App, buffer: &Buffer) -> Vec<String> {
         faults.push(format!("the answer is {headline:?}, its line {answer:?}"));
     }
     let footer = rows.last().map(String::as_str).unwrap_or_default();
-    let missing = (1..=app.panels.len()).filter(|number| !footer.contains(&format!(" {number} ")));
+    let missing = (1..=app.panels.len()).filter(|number| !footer.contains(&format!(" {number}")));
     faults.extend(missing.map(|number| format!("no tab {number}: {footer:?}")));
     if !footer.contains('?') {
         faults.push(format!("no key for help: {footer:?}"));

@@ -98,7 +98,7 @@ fn by_disk(frame: &Frame) -> Vec<(&Disk, Vec<&Mount>)> {
     rows
 }
 
-fn is_made_full(fs: &str) -> bool {
+pub(in crate::rules) fn is_made_full(fs: &str) -> bool {
     ["squashfs", "iso9660", "udf", "erofs", "cramfs", "romfs"].contains(&fs)
 }
 

@@ -86,10 +86,15 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         path: path.to_owned(),
         accept: accept.join(","),
         authorization: field("authorization").to_owned(),
-        is_local: is_local(field("host")),
+        is_local: head.headers.iter().filter(|field| field.name.eq_ignore_ascii_case("host")).all(is_local_field),
         keep: head.version == Some(1) && !connection.split(',').any(|word| word.trim() == "close"),
         length,
     })
+}
+
+/// The same of a header field; what is no text is nobody's name.
+fn is_local_field(field: &httparse::Header<'_>) -> bool {
+    std::str::from_utf8(field.value).is_ok_and(|host| is_local(host.trim()))
 }
 
 /// True for an address, `localhost`, a name without a dot, or none: names of the domain name system have dots.
@@ -121,6 +126,10 @@ mod tests {
         {
             assert!(local(host), "{host}");
         }
+        assert!(local("Host: localhost\r\nHost: 127.0.0.1"));
+        assert!(!local("Host: localhost\r\nHost: evil.example"), "each of several");
+        let Parsed::Whole(raw) = parse(b"GET / HTTP/1.1\r\nHost: \xff.evil\r\n\r\n") else { panic!("refused") };
+        assert!(!raw.is_local, "no text");
         for host in ["Host: evil.example", "host: evil.example:9977", "Host: 127.0.0.1.evil.example", "Host: a.b:x"] {
             assert!(!local(host), "{host}");
         }

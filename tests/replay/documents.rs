@@ -103,7 +103,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     let file = path.to_str().expect("a path");
     for (arguments, why) in [
         (&["replay", file, "--root", "/"][..], "--root: only for a live machine"),
-        (&["replay", file, "--interval", "1s"], "--interval: does not apply"),
+        (&["replay", file, "--interval", "1s"], "--interval: only for a live machine"),
         (&["replay", file, "--format", "svg"], "--format svg"),
         (&["replay", file, "--from", "soon"], "soon"),
         (&["replay", file, "--speed", "5000"], "invalid speed"),

@@ -3,7 +3,7 @@
 use crate::IdSet;
 use crate::frame::{Cgroup, Frame};
 use crate::locale::preflight::status as text;
-use crate::rules::parts;
+use crate::rules::{file_system_full, parts};
 
 pub(in crate::rules) fn irqbalance(frame: &Frame) -> String {
     match &frame.irqbalance {
@@ -107,8 +107,9 @@ pub(in crate::rules) fn space(frame: &Frame) -> String {
         .iter()
         .flat_map(|disk| &disk.mounts)
         .filter_map(|mount| Some((mount.full()?, mount.free_bytes.value()?, mount)));
-    let writable = mounts.filter(|(_, _, mount)| !["squashfs", "iso9660", "erofs"].contains(&&*mount.fs));
-    writable.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(String::new, |(full, free, mount)| {
+    let writable = mounts.filter(|(_, _, mount)| !file_system_full::is_made_full(&mount.fs));
+    let fullest = writable.max_by(|a, b| a.0.total_cmp(&b.0));
+    fullest.map_or_else(|| text::NO_SPACE.to_string(), |(full, free, mount)| {
         let (full, free) = (&parts::percent(Some(full)), &parts::bytes(Some(free as f64)));
         text::Space { mount: &mount.path, full, free }.to_string()
     })

@@ -156,7 +156,6 @@ fn unit(family: &Family) -> &'static str {
         ("seconds", Kind::Counter) => "none",
         ("seconds", _) if family.name.contains("timestamp") => "dateTimeFromNow",
         ("seconds", _) => "s",
-        ("ratio", _) if family.name == "headroom_ratio" => "none",
         ("ratio", _) => "percentunit",
         (_, Kind::Counter) => "cps",
         _ => "none",
@@ -176,7 +175,7 @@ fn panel(family: &Family) -> Panel {
     let look = match family.kind {
         Kind::Info => Look::Table,
         Kind::Counter if family.unit == "seconds" && family.labels.contains(&"mode") => Look::Stacked,
-        Kind::Gauge if family.labels.contains(&"resource") && family.name != "headroom_ratio" => Look::Bars,
+        Kind::Gauge if family.labels.contains(&"resource") && family.name != "headroom_factor" => Look::Bars,
         Kind::Gauge if family.labels.is_empty() => Look::Number,
         Kind::Gauge | Kind::Counter => Look::Lines,
     };
@@ -266,7 +265,7 @@ fn findings() -> Vec<Panel> {
 }
 
 fn resources() -> Vec<Panel> {
-    let headroom = "bottomk(10, topotop_headroom_ratio)";
+    let headroom = "bottomk(10, topotop_headroom_factor)";
     let fullest = "topk(10, topotop_resource_utilization_ratio)";
     let busy = "topk(10, sum by (instance) (rate(topotop_node_cpu_seconds_total{mode!~\"idle|iowait|steal\"}[$__rate_interval])) / sum by (instance) (topotop_online_cpus))";
     let channels = "bottomk(10, topotop_nic_channels / topotop_nic_channels_max)";

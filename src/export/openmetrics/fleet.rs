@@ -31,7 +31,7 @@ struct Alert {
 const ALERTS: &[Alert] = &[
     Alert {
         name: "TopotopLimited",
-        expression: "topotop_bottleneck_info{verdict=~\"limited|imbalance\"} == 1",
+        expression: "max without (confidence) (topotop_bottleneck_info{verdict=~\"limited|imbalance\"}) == 1",
         lasts: "10m",
         severity: "warning",
         summary: "{{ $labels.instance }} is limited by {{ $labels.resource }} ({{ $labels.verdict }})",
@@ -52,7 +52,7 @@ const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "TopotopLittleHeadroom",
-        expression: "topotop_headroom_ratio < 1.2",
+        expression: "topotop_headroom_factor < 1.2",
         lasts: "15m",
         severity: "info",
         summary: "{{ $labels.instance }}: {{ $labels.resource }} has headroom ≤ {{ $value | humanize }}×",

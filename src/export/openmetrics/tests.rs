@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use topotop_model::frame::{Channel, Disk, Frame, Nic};
 use topotop_model::judge::{Judge, Judgement};
+use topotop_model::rules::{Finding, Subject};
 use topotop_model::{Known, testkit};
 
 fn page_of(frame: &Frame, judgement: &Judgement, format: Format, names: bool) -> String {
@@ -77,7 +78,7 @@ fn what_was_not_read_is_absent() {
     }
     let none = page_of(&Frame::default(), &Judgement::default(), Format::Prometheus, false);
     let names: BTreeSet<&str> = series(&none).map(|line| line.split(['{', ' ']).next().unwrap()).collect();
-    let known = ["build_info", "machine_info", "monitor_cpu_seconds_total", "sample_timestamp_seconds", "series"];
+    let known = ["build_info", "machine_info", "sample_timestamp_seconds", "series"];
     assert_eq!(names, known.map(|name| format!("topotop_{name}")).iter().map(String::as_str).collect());
 }
 
@@ -88,6 +89,22 @@ fn subjects_are_named_only_if_wanted() {
     let named = page_of(&frame, &judgement, Format::OpenMetrics, true);
     assert!(named.contains(&format!("subject=\"{}\"", judgement.findings[0].subject)), "{named}");
     assert!(!named.contains("subject=\"\""));
+}
+
+#[test]
+fn findings_of_one_rule_and_kind_are_one_series() {
+    let mut judgement = testkit::sick();
+    let one = judgement.findings[0].clone();
+    let many = (0..60).map(|cpu| Finding { subject: Subject::Cpu(cpu), ..one.clone() });
+    judgement.findings.splice(0..0, many);
+    let rules: BTreeSet<&str> = judgement.all().iter().map(|finding| finding.rule.id.as_str()).collect();
+    let page = page_of(&testkit::server(), &judgement, Format::Prometheus, false);
+    for rule in rules {
+        assert!(page.contains(&format!("topotop_finding_info{{rule=\"{rule}\"")), "{rule}");
+    }
+    assert!(!page.contains("family=\"finding\""), "none was cut");
+    let named = page_of(&testkit::server(), &judgement, Format::Prometheus, true);
+    assert!(named.contains("family=\"finding\""), "each is one of its own");
 }
 
 /// A machine of so many CPUs on so many nodes, with 4 cards of 16 queues and 24 disks.
@@ -220,6 +237,8 @@ fn labels_are_those_of_the_table() {
             let labels: Vec<&str> =
                 labels.iter().map(|label| label.trim_start_matches(name).trim_start_matches(['{', ','])).collect();
             assert_eq!(labels, family.labels, "{line}");
+            let value = || line.rsplit(' ').next().and_then(|value| value.parse::<f64>().ok()).unwrap();
+            assert!(family.unit != "ratio" || (0.0..=1.0).contains(&value()), "{line}");
         }
     }
 }

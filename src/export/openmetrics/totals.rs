@@ -16,8 +16,8 @@ pub struct Totals {
     pub(super) disks: BTreeMap<Arc<str>, [f64; 2]>,
     /// Seconds in which some and all tasks waited, by resource.
     pub(super) pressure: BTreeMap<Arc<str>, [Option<f64>; 2]>,
-    /// CPU seconds of the monitor.
-    pub(super) monitor: f64,
+    /// CPU seconds of the monitor; none where they are not known, as in recordings of others.
+    pub(super) monitor: Option<f64>,
 }
 
 fn modes(shares: &CpuShares) -> [f64; MODES.len()] {
@@ -27,7 +27,7 @@ fn modes(shares: &CpuShares) -> [f64; MODES.len()] {
 impl Totals {
     /// Adds what went on since the frame before.
     pub fn take(&mut self, frame: &Frame) {
-        self.monitor += frame.cost.cpu_ms.unwrap_or(0.0) / 1e3;
+        self.monitor = frame.cost.cpu_ms.map(|ms| self.monitor.unwrap_or(0.0) + ms / 1e3).or(self.monitor);
         let Some(seconds) = frame.interval_seconds else { return };
         for cpu in &frame.cpus {
             if let (Some(shares), Some(node)) = (&cpu.shares, node(frame, cpu.id)) {

@@ -2,8 +2,9 @@
 
 use crate::export::openmetrics::rows::Rows;
 use crate::export::openmetrics::{Family, Kind, Page, Section};
+use std::collections::BTreeSet;
 use topotop_model::judge::{Basis, Standing};
-use topotop_model::rules::{Finding, Severity};
+use topotop_model::rules::Severity;
 
 /// Findings that are listed at most.
 const FINDINGS: usize = 48;
@@ -19,9 +20,9 @@ pub(super) const FAMILIES: &[Family] = &[
         read: bottleneck,
     },
     Family {
-        name: "headroom_ratio",
+        name: "headroom_factor",
         kind: Kind::Gauge,
-        unit: "ratio",
+        unit: "",
         help: "How many times the present load fits before the next resource is at its limit.",
         labels: &["resource"],
         section: Section::Answer,
@@ -126,20 +127,24 @@ fn findings(page: &Page<'_>, rows: &mut Rows<'_>) {
 
 fn each_finding(page: &Page<'_>, rows: &mut Rows<'_>) {
     let all = page.judgement.all();
-    let (listed, rest) = all.split_at(all.len().min(FINDINGS));
-    for finding in listed {
-        finding_info(finding, page.names, rows);
+    let mut listed = BTreeSet::new();
+    for finding in all {
+        let subject = finding.subject.to_string();
+        let kind = subject.split(':').next().unwrap_or_default();
+        let (rule, severity) = (finding.rule.id, finding.severity.name());
+        let labels: [(&str, &dyn std::fmt::Display); 4] =
+            [("rule", &rule), ("severity", &severity), ("kind", &kind), ("subject", &subject)];
+        // Without names all of a rule are one series, and take one place.
+        let own = if page.names { subject.clone() } else { kind.to_owned() };
+        if !listed.insert((rule, severity, own)) {
+            continue;
+        }
+        if listed.len() > FINDINGS {
+            rows.dropped += 1;
+        } else {
+            rows.info(if page.names { &labels } else { labels.split_at(3).0 });
+        }
     }
-    rows.dropped += rest.len();
-}
-
-fn finding_info(finding: &Finding, names: bool, rows: &mut Rows<'_>) {
-    let subject = finding.subject.to_string();
-    let kind = subject.split(':').next().unwrap_or_default();
-    let (rule, severity) = (finding.rule.id, finding.severity.name());
-    let labels: [(&str, &dyn std::fmt::Display); 4] =
-        [("rule", &rule), ("severity", &severity), ("kind", &kind), ("subject", &subject)];
-    rows.info(if names { &labels } else { labels.split_at(3).0 });
 }
 
 fn rules(page: &Page<'_>, rows: &mut Rows<'_>) {

@@ -65,7 +65,7 @@ pub(super) const MACHINE: &[Family] = &[
         help: "CPU time of topotop.",
         labels: &[],
         section: Section::Monitor,
-        read: |page, rows| rows.add(&[], Some(page.totals.monitor)),
+        read: |page, rows| rows.add(&[], page.totals.monitor),
     },
     Family {
         name: "monitor_resident_memory_bytes",
