@@ -109,10 +109,13 @@ pub(in crate::rules) fn space(frame: &Frame) -> String {
         .filter_map(|mount| Some((mount.full()?, mount.free_bytes.value()?, mount)));
     let writable = mounts.filter(|(_, _, mount)| !file_system_full::is_made_full(&mount.fs));
     let fullest = writable.max_by(|a, b| a.0.total_cmp(&b.0));
-    fullest.map_or_else(|| text::NO_SPACE.to_string(), |(full, free, mount)| {
-        let (full, free) = (&parts::percent(Some(full)), &parts::bytes(Some(free as f64)));
-        text::Space { mount: &mount.path, full, free }.to_string()
-    })
+    fullest.map_or_else(
+        || text::NO_SPACE.to_string(),
+        |(full, free, mount)| {
+            let (full, free) = (&parts::percent(Some(full)), &parts::bytes(Some(free as f64)));
+            text::Space { mount: &mount.path, full, free }.to_string()
+        },
+    )
 }
 
 /// The last part of the path of a control group.
