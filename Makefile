@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-# `make install PREFIX=/usr/local DESTDIR=`: BIN is what is installed.
+# `make install PREFIX=/usr/local DESTDIR=`: BIN is what is installed; an empty PREFIX is /.
 PREFIX ?= /usr/local
 BIN ?= target/release/topotop
 
@@ -60,10 +60,10 @@ fleet: build ## serve under real engines: ten minutes of scrapes, every dashboar
 	@python3 scripts/fleet.py $(ARGS)
 
 install: ## the program, its manual, completions, units, dashboards, alert rules and licences, below DESTDIR and PREFIX
-	@test -x $(BIN) || $(MAKE) build
-	@BIN=$(BIN) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) ./scripts/install.sh
+	@test -x "$(BIN)" || $(MAKE) build
+	@BIN="$(BIN)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" ./scripts/install.sh
 
-# TARGET=x86_64-unknown-linux-musl or aarch64-unknown-linux-gnu: scripts/dist.sh says which toolchain each needs.
+# TARGET=x86_64-unknown-linux-musl or aarch64-unknown-linux-gnu (or -musl): scripts/dist.sh says which toolchain each needs.
 static: ## a binary without any library, also without libhwloc, for every distribution since Linux 4.18
 	@TARGET=$(TARGET) ./scripts/dist.sh static
 

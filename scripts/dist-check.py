@@ -21,6 +21,11 @@ DIST = TOP / "target/dist"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "topotop-guest"
 # What package managers write themselves.
 NOT_OURS = re.compile(r"^/(proc|sys|dev|run|tmp|var/(lib/(dpkg|apt)|cache|log)|root/\.rpmdb)(/|$)")
+# rpm does not know who else uses these, and so the .rpm leaves them; dpkg counts, and the .deb must not.
+SHARED = {"/usr/share/fish", "/usr/share/fish/vendor_completions.d", "/usr/share/zsh", "/usr/share/zsh/site-functions",
+          "/usr/share/zsh/vendor-completions"}
+UNITS = ["topotop-record.service", "topotop-serve.socket", "topotop-serve.service"]
+ENABLED = "/etc/systemd/system"
 # An emulated machine needs its time.
 BOOT_S = 240
 KERNELS = {"old": "6.1", "new": "6.12"}
@@ -79,14 +84,20 @@ class Root:
         sources = run("apt-get", "indextargets", "--format", "$(REPO_URI)").splitlines()
         release = re.search(r"^VERSION_CODENAME=(\S+)", pathlib.Path("/etc/os-release").read_text(), re.M)
         run("debootstrap", "--variant=minbase", release[1] if release else "stable", self.path, *sources[:1])
+        # Units can be enabled without a running systemd.
+        self.run("apt-get", "install", "-y", "--no-install-recommends", "systemd")
 
     def files(self):
+        """Files, folders and links, to folders and to nothing too: os.walk names those among folders or files."""
         found = set()
-        for folder, _, files in os.walk(self.path):
+        for folder, folders, files in os.walk(self.path):
             inside = folder.removeprefix(str(self.path)) or "/"
-            if not NOT_OURS.match(inside):
-                found.update([inside, *(os.path.join(inside, name) for name in files)])
+            paths = (os.path.join(inside, name) for name in [*folders, *files])
+            found.update(path for path in paths if not NOT_OURS.match(path))
         return found
+
+    def dangling(self):
+        return set(self.run("find", ENABLED, "-xtype", "l").splitlines())
 
     def run(self, *words, user=None):
         new = ["unshare", "--mount", "--pid", "--fork", f"--root={self.path}", "--mount-proc=/proc"]
@@ -94,22 +105,26 @@ class Root:
         other = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
         return run(*new, *clean, *other, *words)
 
-    def check(self, package, install, remove):
+    def check(self, package, install, remove, may_stay=frozenset()):
         shutil.copy(package, self.path / "tmp")
-        before = self.files()
+        before, dangling = self.files(), self.dangling()
         self.run(*install)
-        added = self.files() - before
-        print(f"{package.name}: {len(added)} files and folders installed, none of another package")
+        installed = self.files()
+        print(f"{package.name}: {len(installed - before)} files and folders installed, none of another package")
+        self.run("systemctl", "enable", *UNITS)
+        links = [path for path in self.files() - installed if path.startswith(ENABLED) and (self.path / path[1:]).is_symlink()]
+        if {os.path.basename(link) for link in links} != set(UNITS):
+            fail(f"{package.name}: enabled units have the links {links}")
         for user in (None, NOBODY):
             print(f"  as {user or 'root'}:", self.run("topotop", "--version", user=user).strip())
             self.run("topotop", "doctor", user=user)
             self.run("topotop", "snapshot", "--format", "json", user=user)
         self.run("sh", "-c", "topotop check --for 10s; case $? in 0|1) ;; *) exit 1;; esac")
         self.run(*remove)
-        left = sorted(self.files() - before)
+        left = sorted((self.files() - before | self.dangling() - dangling) - may_stay)
         if left:
             fail(f"{package.name} left behind: {', '.join(left)}")
-        print("  removed: nothing left")
+        print("  removed: nothing left, no unit enabled")
 
 
 def check_packages(work):
@@ -118,7 +133,7 @@ def check_packages(work):
     root.check(deb, ["apt-get", "install", "-y", f"/tmp/{deb.name}"], ["apt-get", "purge", "-y", "topotop"])
     # Its one dependency is a shell, which this database of packages does not know.
     root.run("apt-get", "install", "-y", "--no-install-recommends", "rpm")
-    root.check(rpm, ["rpm", "-i", "--nodeps", f"/tmp/{rpm.name}"], ["rpm", "-e", "topotop"])
+    root.check(rpm, ["rpm", "-i", "--nodeps", f"/tmp/{rpm.name}"], ["rpm", "-e", "topotop"], SHARED)
 
 
 # --- the tarball in virtual machines without any library --------------------------------------------------------------

@@ -12,12 +12,14 @@ fail() { echo "topotop: not packaged: $*" >&2; exit 2; }
 libs=$(rustc --print target-libdir --target "$target" 2>/dev/null) || fail "rustc knows no target $target"
 [ -d "$libs" ] || fail "the standard library of $target is missing: rustup target add $target"
 case $target in
-*-musl) cc=${CC:-musl-gcc} package=musl-tools ;;
-"$host") cc=${CC:-cc} package=gcc ;;
-aarch64-*) cc=${CC:-aarch64-linux-gnu-gcc} package=gcc-aarch64-linux-gnu ;;
-*) fail "use TARGET=$host, ${host%-gnu}-musl or aarch64-unknown-linux-gnu" ;;
+"$host") cc=${CC:-cc} get="install gcc" ;;
+"${host%-gnu}-musl") cc=${CC:-musl-gcc} get="install musl-tools" ;;
+# musl-gcc is for this machine's architecture only.
+aarch64-*-musl) cc=${CC:-aarch64-linux-musl-gcc} get="Debian has no package of it; set CC to that of another toolchain" ;;
+aarch64-*) cc=${CC:-aarch64-linux-gnu-gcc} get="install gcc-aarch64-linux-gnu" ;;
+*) fail "use TARGET=$host, ${host%-gnu}-musl, aarch64-unknown-linux-gnu or aarch64-unknown-linux-musl" ;;
 esac
-command -v "$cc" >/dev/null || fail "$cc is missing, the C compiler and linker for $target: install $package"
+command -v "$cc" >/dev/null || fail "$cc is missing, the C compiler and linker for $target: $get"
 if [ "$target" != "$host" ]; then
     export "CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")_LINKER=$cc" "CC_${target//-/_}=$cc"
 fi
@@ -40,9 +42,13 @@ version=$(cargo pkgid | sed 's/.*[#@]//')
 out=$top/target/dist
 name=topotop-$version-$target
 rm -rf "$out"; mkdir -p "$out/root"
-# What runs here writes its own manual and completions; of another architecture it needs an emulator for that.
-BIN=$bin PREFIX=/usr DESTDIR=$out/root ./scripts/install.sh || fail "$bin does not run here"
-python3 scripts/sbom.py "$target" >"$out/$name.cdx.json"
+# The program writes its own manual and completions.
+"$bin" --version >/dev/null 2>&1 || fail "$bin does not run here, but has to write its manual and completions: for another" \
+    "architecture install qemu-user-static, or use \`make static\`, which needs none"
+CC=$cc python3 scripts/sbom.py "$target" >"$out/$name.cdx.json"
+CC=$cc python3 scripts/third-party.py "$target" >"$out/THIRD-PARTY"
+export THIRD_PARTY=$out/THIRD-PARTY
+BIN=$bin PREFIX=/usr DESTDIR=$out/root ./scripts/install.sh
 find "$out/root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 
 BIN=$bin PREFIX=/$name DESTDIR=$out/tar ./scripts/install.sh
@@ -54,5 +60,5 @@ tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owne
 env -u CARGO_TARGET_DIR cargo deb --no-build --no-strip --target "$target" --output "$out/" >/dev/null
 # Older rpm cannot unpack zstd.
 env -u CARGO_TARGET_DIR cargo generate-rpm --payload-compress xz --target "$target" --output "$out/" --source-date "$SOURCE_DATE_EPOCH" >/dev/null
-rm -rf "$out/tar"
+rm -rf "$out/tar" "$THIRD_PARTY"
 (cd "$out" && sha256sum -- *.deb *.rpm *.tar.gz *.json >SHA256SUMS && cat SHA256SUMS)

@@ -106,7 +106,7 @@ fn an_installation_has_everything_and_nothing_of_this_machine() {
         "bin/topotop",
         "share/man/man1/topotop.1.gz",
         "share/bash-completion/completions/topotop",
-        "share/zsh/vendor-completions/_topotop",
+        "share/zsh/site-functions/_topotop",
         "share/fish/vendor_completions.d/topotop.fish",
         "share/doc/topotop/LICENSE-MIT",
         "share/doc/topotop/LICENSE-APACHE",
