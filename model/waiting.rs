@@ -62,16 +62,17 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let found = bears.filter_map(|application| {
         let (wait, share) = longest(frame, application)?;
         let class = wait.class;
-        // Something that hardly works beside the load waits for whatever it likes.
+        // An application that hardly works beside the load does not hold it up.
         let leads = application.wants() >= most * LEADS;
         (leads || rank(class) == CAUSE).then_some(())?;
         let (process, own) = application.most(class)?;
         let what = &*own.what;
         let peer = peer(process, what).filter(|_| class == WaitClass::Peer);
         let server = peer.and_then(|peer| server(frame, process, peer));
-        // Each has a peer of its own.
-        let share = if class == WaitClass::Peer && application.processes.len() > 1 { own.share } else { share };
         let processes = application.count(class);
+        // Each has a peer of its own, and where only one waits the sentence is about that one.
+        let is_own = class == WaitClass::Peer || processes == 1;
+        let share = if is_own && application.processes.len() > 1 { own.share } else { share };
         let waiting = Waiting { process, processes, class, what, share, server, queue: None };
         Some((rank(class), application.wants(), waiting))
     });

@@ -174,10 +174,13 @@ fn futex(process: &Process, waits: &Waits, slot: usize, locked: bool) -> WaitCla
     match waits.timed.value(slot) == Some(1) {
         _ if locked => WaitClass::Lock,
         true => WaitClass::Sleep,
-        // Of a process with one thread another process has it, such as a row of a database; who serves connections takes
-        // turns at accepting them.
-        false if process.threads.value() == Some(1) && accepts(process) => WaitClass::Requests,
-        false if process.threads.value() == Some(1) => WaitClass::Lock,
+        // A process with one thread waits for another process: for its lock, or on a semaphore for whatever it does. Who
+        // serves connections takes turns at accepting them.
+        false if process.threads.value() == Some(1) => match () {
+            () if accepts(process) => WaitClass::Requests,
+            () if of_lock => WaitClass::Lock,
+            () => WaitClass::Local,
+        },
         false if several && of_lock => WaitClass::Lock,
         false => WaitClass::Thread,
     }
@@ -266,6 +269,10 @@ mod tests {
     type Row<'a> = (char, Option<&'a str>, &'a str, u64, bool, Option<u64>, u64, u64);
 
     fn frame(rows: &[Row<'_>]) -> Frame {
+        frame_of(4, rows)
+    }
+
+    fn frame_of(process_threads: u64, rows: &[Row<'_>]) -> Frame {
         let mut snapshot = Snapshot::default();
         snapshot.stamp.mono_ns = 1;
         let section = Arc::make_mut(&mut snapshot.processes);
@@ -273,6 +280,7 @@ mod tests {
         let slot = section.data_mut().insert();
         section.data_mut().pid.set(slot, 7);
         section.data_mut().starttime.set(slot, 70);
+        section.data_mut().threads.set(slot, process_threads);
         let section = Arc::make_mut(&mut snapshot.off_cpu);
         section.begin(1);
         let slot = section.data_mut().insert();
@@ -323,6 +331,16 @@ mod tests {
         assert_eq!(futex(0, false, 1), WaitClass::Thread);
         assert_eq!(futex(9, false, 3), WaitClass::Thread, "a pool that waits for work");
         assert_eq!(futex(0, true, 3), WaitClass::Sleep);
+    }
+
+    #[test]
+    fn a_futex_of_a_process_with_one_thread_is_another_process_s() {
+        let futex = |operation| {
+            let frame = frame_of(1, &[('S', Some("futex"), "", operation, false, None, 1, 5)]);
+            frame.process(7).and_then(|process| process.off_cpu.as_ref()?.longest()).map(|wait| wait.class)
+        };
+        assert_eq!(futex(0), Some(WaitClass::Lock));
+        assert_eq!(futex(9), Some(WaitClass::Local), "a semaphore, such as that of a pool without work");
     }
 
     #[test]
