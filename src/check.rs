@@ -23,7 +23,7 @@ pub(crate) use report::unchecked_text;
 /// What `check` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CheckArgs {
-    /// Watch for TIME.
+    /// Watch this machine for TIME.
     #[arg(long = "for", value_name = "TIME", value_parser = units::duration, default_value = "30s")]
     pub watch: Duration,
     /// Evaluate a recording instead of this machine; given again for each machine of one test, it names the one whose

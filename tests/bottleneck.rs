@@ -111,7 +111,7 @@ fn the_answer_comes_first_and_limits_fail_where_they_are_asked_to() {
     let short = dir.path().join("short.rec");
     SyntheticRecording { busy: full, seconds: 5, ..SyntheticRecording::default() }.write(&short);
     let (status, text, _) = check(&["--from", short.to_str().expect("a path")]);
-    assert!(status == Some(2) && text.contains("too short: 4 of 8 samples, use --for 10s or longer"), "{text}");
+    assert!(status == Some(2) && text.contains("too short: 4 of 8 samples: use --for 10s or longer"), "{text}");
     // One full core with nobody known on it.
     let core = dir.path().join("core.rec");
     SyntheticRecording { busy: one_core, seconds: 21, ..SyntheticRecording::default() }.write(&core);

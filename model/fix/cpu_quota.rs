@@ -222,7 +222,7 @@ mod tests {
             );
         }
         let held = plan(&FIX, "CPU-05", &[], |frame| slice(frame, 1.5));
-        assert_eq!(why(held), "the CPU quota of /apps (1.5) restricts it, not its own");
+        assert_eq!(why(held), "it is restricted by the CPU quota of /apps (1.5), not by its own");
         let near = plan(&FIX, "CPU-05", &[], |frame| slice(frame, 2.5)).expect("a plan");
         assert_eq!(near.steps[0].new, "250000 100000");
     }

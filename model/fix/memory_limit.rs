@@ -305,7 +305,7 @@ mod tests {
             (memory.limited_by, memory.effective_limit_bytes) = ("/".into(), Known::Value(2 * GIB));
             memory.unreclaimable_bytes = Known::Value(2 * GIB);
         });
-        assert_eq!(why(held), "the limit of / (2.0 GiB) restricts it, not its own");
+        assert_eq!(why(held), "it is restricted by the limit of / (2.0 GiB), not by its own");
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
             })
         };
         assert_eq!(below(GIB * 9 / 2).expect("a plan").steps[0].new, (GIB * 9 / 2).to_string());
-        assert_eq!(why(below(4 * GIB)), "the limit of /mq (4.0 GiB) restricts it, not its own");
+        assert_eq!(why(below(4 * GIB)), "it is restricted by the limit of /mq (4.0 GiB), not by its own");
     }
 
     #[test]
