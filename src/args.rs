@@ -34,7 +34,7 @@ pub struct Global {
     /// Read the topology from sysfs only, without libhwloc.
     #[arg(long, global = true)]
     pub no_hwloc: bool,
-    /// A metric of the application, for verdicts, the timeline and load detection: NAME=/REGEX/ (or
+    /// A metric of the application, for verdicts, the history and load detection: NAME=/REGEX/ (or
     /// stderr:/REGEX/) reads the output of the command of `record`; file:PATH, command:PROGRAM ARGUMENTS (no shell) and
     /// http://127.0.0.1:PORT/PATH read other sources; #/REGEX/ or #name{label="x"} after these selects the number.
     /// Repeatable.
