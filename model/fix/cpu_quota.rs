@@ -208,7 +208,7 @@ mod tests {
         // What throttled threads wait for is the quota, not what they need.
         assert_eq!(new(with("CPU-06", &[], 0.1)), "300000 100000");
         assert_eq!(new(with("CPU-05", &[], 0.95)), "240000 100000", "8 CPUs have 0.4 cores left");
-        assert!(why(with("CPU-05", &[], 0.99)).contains("cores of the quota: 2"));
+        assert!(why(with("CPU-05", &[], 0.99)).contains("cores in the quota: 2"));
         assert_eq!(new(with("CPU-05", &[("cores", "4")], 0.99)), "400000 100000");
     }
 

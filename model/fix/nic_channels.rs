@@ -251,7 +251,7 @@ mod tests {
         };
         let plan = with("mlx5_core", "native").expect("a plan");
         assert_eq!(plan.risk, Risk::Dangerous);
-        assert!(plan.cuts_off.iter().any(|why| why.starts_with("XDP program (81, native)")), "{:?}", plan.cuts_off);
+        assert!(plan.cuts_off.iter().any(|why| why.starts_with("an XDP program (81, native)")), "{:?}", plan.cuts_off);
         // This driver answers EINVAL.
         let Err(Refusal::Refused { why, .. }) = with("virtio_net", "native") else { panic!("refused") };
         assert!(why.contains("XDP program (81, native)"), "{why}");

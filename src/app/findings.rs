@@ -139,7 +139,7 @@ mod tests {
         let mut app = app();
         app.selected = Some(Subject::Cpu(3));
         act(&mut app, Action::Where);
-        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("no finding about")));
+        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("no finding for")));
         app.go_to(&Subject::Host);
         assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("whole machine")));
     }

@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
-        says: "beam.smp (200): the scheduler bound to CPU 0 waits 50% of the time for pgbench (300); CPUs with headroom: 1-7",
+        says: "beam.smp (200): the scheduler bound to CPU 0 waits for pgbench (300) 50% of the time; CPUs with headroom: 1-7",
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {
@@ -412,7 +412,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     Hidden { rule: "META-02", says: "do not include their own cost", hide: |frame, _| frame.cost.cpu_cores = None },
     Hidden {
         rule: "META-03",
-        says: "cannot read /proc/irq/41/smp_affinity_list again",
+        says: "cannot reread /proc/irq/41/smp_affinity_list",
         hide: |frame, _| frame.applied = vec![applied("host", "/proc/irq/41/smp_affinity_list", "5", None)],
     },
     Hidden {
