@@ -188,13 +188,15 @@ fn damage_is_played_past_and_told() {
 }
 
 /// Recorded with pgbench on two CPUs while others compiled, 16 s each, and with three Erlang nodes on one CPU and then on
-/// two (`tests/pairs/run.py --only broker`), 40 s each; the figures are those that the programs printed at their end.
+/// two (`tests/pairs/run.py --only broker`), 40 s each, and with pgbench on two CPUs and on one, 30 s each; the figures are
+/// those that the programs printed at their end.
 #[test]
 fn pairs_of_real_load_tests() {
     let pairs = [
         ("tps", "clients-8", 9568.5, "clients-1", 3300.8, "worse", "improved"),
         ("tps", "throttled", 18.67, "unthrottled", 539.17, "improved", "worse"),
         ("messages", "broker-one", 74_582.0, "broker-all", 154_372.0, "improved", "worse"),
+        ("tps", "cpus-all", 111_751.0, "cpus-one", 51_273.0, "worse", "improved"),
     ];
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pairs");
     let compared = |before: &str, after: &str| {
@@ -217,5 +219,28 @@ fn pairs_of_real_load_tests() {
         let text = text.expect("text");
         let number = text.find(metric).expect("the number");
         assert!(text.find("Metrics, largest").is_some_and(|metrics| number < metrics), "{text}");
+    }
+}
+
+/// nginx and wrk, 30 s each (`tests/pairs/run.py --only foreign,ended`): with a busy loop for each CPU in the second run, and
+/// with a load that ends after 5 s.
+#[test]
+fn real_load_tests_that_stay_open() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pairs");
+    for (before, after, reason, says) in [
+        ("alone", "crowded", "foreign_cpu", "another load started: sh uses 1.3 more cores"),
+        ("whole", "ends", "load_ended", "the load ended too early in the window after"),
+    ] {
+        let sides = [before, after].map(|side| format!("{side}.rec"));
+        let output = run(&dir, &["diff", &sides[0], &sides[1], "--format", "json"]);
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let first = &document["application"][0];
+        assert_eq!(
+            (first["verdict"].as_str(), first["reason"].as_str()),
+            (Some("inconclusive"), Some(reason)),
+            "{first}"
+        );
+        let text = String::from_utf8(run(&dir, &["diff", &sides[0], &sides[1]]).stdout).expect("text");
+        assert!(text.contains(says), "{text}");
     }
 }

@@ -7,23 +7,36 @@ use super::part::Part;
 use super::reason::Reason;
 use super::row::{Row, Verdict};
 use super::subject::Subject;
+use super::window::End;
+use std::collections::BTreeMap;
 
 /// Cores from which foreign load counts, and that part of the machine.
 const FOREIGN_CORES: f64 = 0.25;
 const FOREIGN_PART: f64 = 0.02;
-/// Who uses fewer cores is not there.
+/// Who uses fewer cores, or such a part of what it uses on the other side, is not there.
 const ABSENT_CORES: f64 = 0.05;
+const ABSENT_PART: f64 = 0.1;
+/// Processes that came by so many times what left are more than others under another name.
+const REPLACED: f64 = 2.0;
 /// Bytes per second from which foreign I/O counts, and that part of all.
 const FOREIGN_BYTES: f64 = 1e6;
 const FOREIGN_BYTES_PART: f64 = 0.2;
+/// Who reads or writes less is not there.
+const ABSENT_BYTES: f64 = FOREIGN_BYTES / 10.0;
+/// The CPUs that a process uses, and the bytes that it reads and writes.
+const CORES: &str = "process.cores";
+const BYTES: [&str; 2] = ["process.read_bytes", "process.write_bytes"];
 /// Packets per second from which an interface that one side does not use counts, and that part of all.
 const FOREIGN_PACKETS: f64 = 1000.0;
 /// Slow-downs for heat per reading of the counters that count.
 const THROTTLES: f64 = 0.5;
 /// A difference of steal time that counts.
 const STEAL: f64 = 0.05;
-/// Bytes per unit of work that differ by so much are other requests.
+/// Bytes per unit of work that differ by so much are other requests, unless there are so few per second whatever the work.
 const MIX: f64 = 0.25;
+const MIX_BYTES: f64 = 1e6;
+/// Who shares a core or a cache with a load takes or leaves less than half of it.
+const SHARED: f64 = 2.0;
 /// A CPU that is busy for such a share of the time is full.
 const FULL: f64 = 0.85;
 /// Below such a share of waiting nothing waited.
@@ -40,9 +53,14 @@ pub struct Bias {
 
 /// Everything of the kind.
 pub(super) fn biases(rows: &[Row], costs: &[CostChange], parts: &[Part<'_>; 2], load: Option<&Watch>) -> Vec<Bias> {
-    let cpus = parts[1].side.topology().cpus_online.len() as f64;
-    let cores = foreign(rows, "process.cores", load, FOREIGN_CORES.max(FOREIGN_PART * cpus), ABSENT_CORES);
-    let cores = cores.filter(|(_, more)| contended(rows, *more > 0.0) || !is_large(rows, load));
+    let cpus = parts[1].side.topology().cpus_online.len().max(1) as f64;
+    let cores = foreign(rows, CORES, load, FOREIGN_CORES.max(FOREIGN_PART * cpus), ABSENT_CORES);
+    let cores = cores.filter(|(_, more)| {
+        let contended = contended(rows, *more > 0.0);
+        // Of full CPUs, a load may also get what the other one had.
+        let share = if contended { cpus / (cpus - more.abs()).max(0.1) } else { 1.0 };
+        !is_larger(rows, load, SHARED * share)
+    });
     let cores = cores.map(|(name, cores)| (cores, Reason::Foreign { name, cores }));
     let bytes = foreign_bytes(rows, load).map(|(name, bytes)| (bytes, Reason::ForeignBytes { name, bytes }));
     let packets = foreign_packets(rows).or_else(|| packets_against_work(rows, load));
@@ -52,14 +70,14 @@ pub(super) fn biases(rows: &[Row], costs: &[CostChange], parts: &[Part<'_>; 2], 
     let steal = steal.map(|points| (points, Reason::Steal { points }));
     // What a fix watches may itself be packets or bytes: only work that the application counts has a mix.
     let own = load.is_some_and(|load| is_own(&load.subject));
-    let mix = mix(costs).filter(|_| own).map(|ratio| (ratio - 1.0, Reason::Mix { ratio }));
+    let mix = mix(rows, costs, load).filter(|_| own).map(|ratio| (ratio - 1.0, Reason::Mix { ratio }));
     // More of each makes the load worse.
     let signed = [cores, bytes, packets, steal, heat, mix].into_iter().flatten().map(|(more, reason)| {
         let against = if more > 0.0 { Verdict::Worse } else { Verdict::Improved };
         Bias { against, reason }
     });
     let offered = offered(rows, costs).then_some(Bias { against: Verdict::Improved, reason: Reason::Offered });
-    signed.chain(offered).collect()
+    signed.chain(offered).chain(collapsed(parts)).collect()
 }
 
 /// Turns verdicts that a bias may be the cause of into open ones: of the application's own metrics, and of costs, which
@@ -95,25 +113,48 @@ fn shift(rows: &[Row], subject: &Subject, metric: &str) -> Option<f64> {
 }
 
 /// Processes that are there on one side only, by the one with most: those are not the load's, unless others left for
-/// them.
+/// them. By name: what is started again may be in another control group.
 fn foreign(rows: &[Row], metric: &str, load: Option<&Watch>, least: f64, absent: f64) -> Option<(Name, f64)> {
-    let change = |row: &Row| -> Option<(Name, f64)> {
-        let Subject::Process { comm, cgroup } = &row.subject else { return None };
-        let (before, after) = (mean(row.before), mean(row.after));
-        let of_load = load.is_some_and(|load| matches!(&load.subject, Subject::Cgroup(path) if path == cgroup));
-        let own = comm.starts_with("topotop") || comm.starts_with('[') || of_load;
-        (row.metric.id == metric && !own && before.min(after) <= absent).then(|| (comm.clone(), after - before))
+    let of_cores = metric == CORES;
+    let one_sided = |(name, [before, after]): (Name, [f64; 2])| {
+        let absent = if of_cores { absent.max(ABSENT_PART * before.max(after)) } else { absent };
+        let is_one = before.min(after) <= absent && !(of_cores && stays_at_disk(rows, &name));
+        is_one.then_some((name, after - before))
     };
-    let changes: Vec<(Name, f64)> = rows.iter().filter_map(change).collect();
+    let changes: Vec<(Name, f64)> = others(rows, metric, load).into_iter().filter_map(one_sided).collect();
     let sum = |sign: f64| changes.iter().map(|one| (one.1 * sign).max(0.0)).sum::<f64>();
     let (came, left) = (sum(1.0), sum(-1.0));
-    let sign = match (came >= least, left >= least) {
-        (true, false) => 1.0,
-        (false, true) => -1.0,
+    let outweighs = |one: f64, other: f64| one >= least && (other < least || one >= REPLACED * other);
+    let sign = match (outweighs(came, left), outweighs(left, came)) {
+        (true, _) => 1.0,
+        (_, true) => -1.0,
         _ => return None,
     };
     let most = changes.into_iter().max_by(|a, b| (a.1 * sign).total_cmp(&(b.1 * sign)))?;
     Some((most.0, sign * came.max(left)))
+}
+
+/// A metric of the processes of each name on both sides, without topotop, kernel threads and the load's control group.
+fn others(rows: &[Row], metric: &str, load: Option<&Watch>) -> BTreeMap<Name, [f64; 2]> {
+    let mut all: BTreeMap<Name, [f64; 2]> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.metric.id == metric && !row.kernel) {
+        let Subject::Process { comm, cgroup } = &row.subject else { continue };
+        let of_load = load.is_some_and(|load| matches!(&load.subject, Subject::Cgroup(path) if path == cgroup));
+        if !of_load && !comm.starts_with("topotop") {
+            let sum = all.entry(Name::clone(comm)).or_default();
+            *sum = [sum[0] + mean(row.before), sum[1] + mean(row.after)];
+        }
+    }
+    all
+}
+
+/// True of a user of disks that uses them on both sides: a bulk writer that an I/O limit holds back hardly needs a CPU any
+/// more, and has not left.
+fn stays_at_disk(rows: &[Row], name: &Name) -> bool {
+    BYTES.iter().any(|metric| {
+        let [before, after] = others(rows, metric, None).get(name).copied().unwrap_or_default();
+        before.max(after) >= FOREIGN_BYTES && before.min(after) > ABSENT_BYTES
+    })
 }
 
 type Name = std::sync::Arc<str>;
@@ -130,11 +171,25 @@ fn contended(rows: &[Row], after: bool) -> bool {
     waited.is_none_or(|waited| waited >= WAITED) || busiest.is_none_or(|busy| busy >= FULL)
 }
 
-/// True if the load doubled or halved at least: more than who shares a core or a cache with it takes or leaves.
-fn is_large(rows: &[Row], load: Option<&Watch>) -> bool {
-    let row = load.and_then(|load| rows.iter().find(|row| row.metric.id == load.metric && row.subject == load.subject));
-    let ratio = row.and_then(|row| row.decision.as_ref()?.ratio);
-    ratio.is_some_and(|[_, low, high]| low >= 2.0 || high <= 0.5)
+fn of_load<'a>(rows: &'a [Row], load: Option<&Watch>) -> Option<&'a Row> {
+    let load = load?;
+    rows.iter().find(|row| row.metric.id == load.metric && row.subject == load.subject)
+}
+
+/// True if the load became so many times what it was, or such a fraction, at least.
+fn is_larger(rows: &[Row], load: Option<&Watch>, times: f64) -> bool {
+    let ratio = of_load(rows, load).and_then(|row| row.decision.as_ref()?.ratio);
+    ratio.is_some_and(|[_, low, high]| low >= times || high <= 1.0 / times)
+}
+
+/// A side with hardly any load at its end: what was measured before that is not all there was.
+fn collapsed(parts: &[Part<'_>; 2]) -> Vec<Bias> {
+    let sides = [(false, Verdict::Worse), (true, Verdict::Improved)];
+    let gone = sides.into_iter().zip(parts).filter(|(_, part)| part.window().end == End::Collapsed);
+    gone.flat_map(|((after, verdict), _)| {
+        [verdict, Verdict::NoChange].map(|against| Bias { against, reason: Reason::LoadGone { after } })
+    })
+    .collect()
 }
 
 fn foreign_bytes(rows: &[Row], load: Option<&Watch>) -> Option<(Name, f64)> {
@@ -144,8 +199,7 @@ fn foreign_bytes(rows: &[Row], load: Option<&Watch>) -> Option<(Name, f64)> {
     };
     let total = total(|row| mean(row.before)).max(total(|row| mean(row.after)));
     let least = FOREIGN_BYTES.max(FOREIGN_BYTES_PART * total);
-    let kinds = ["process.read_bytes", "process.write_bytes"];
-    kinds.into_iter().find_map(|kind| foreign(rows, kind, load, least, FOREIGN_BYTES / 10.0))
+    BYTES.into_iter().find_map(|kind| foreign(rows, kind, load, least, ABSENT_BYTES))
 }
 
 /// The interface that only one side uses, where no other one was used instead of it.
@@ -192,10 +246,16 @@ fn throttled(rows: &[Row]) -> Option<f64> {
     (before.max(after) >= THROTTLES && before.min(after) <= before.max(after) / 10.0).then_some(after - before)
 }
 
-/// Bytes per unit of work where they changed by more than other framing explains.
-fn mix(costs: &[CostChange]) -> Option<f64> {
+/// Bytes per unit of work where they changed by more than other framing explains. A few bytes that are as many with more
+/// work are those of others: of a login, of whoever watches.
+fn mix(rows: &[Row], costs: &[CostChange], load: Option<&Watch>) -> Option<f64> {
     let network = costs.iter().find(|cost| cost.cost == Cost::NetworkBytes)?;
     let ratio = network.after / network.before;
+    let work = of_load(rows, load)?;
+    let [before, after] = [network.before * mean(work.before), network.after * mean(work.after)];
+    if before.max(after) < MIX_BYTES && before.min(after) >= (1.0 - MIX) * before.max(after) {
+        return None;
+    }
     let changed = network.decision.answer == Answer::Changed && ratio.is_finite();
     (changed && !((1.0 - MIX)..=(1.0 + MIX)).contains(&ratio)).then_some(ratio)
 }

@@ -4,7 +4,7 @@
 
 use super::check::Noise;
 use super::decide::{ALONE, Answer, Question, decide};
-use super::window::steady;
+use super::window::{Ends, steady};
 use std::fmt::Write as _;
 
 /// Series of real load generators, one value a second, as (name, values).
@@ -16,7 +16,8 @@ fn recorded() -> Vec<(String, Source)> {
 
 /// The steady part as multiples of its mean.
 fn relative(values: &[f64]) -> Vec<f64> {
-    let part = steady(&values.iter().map(|value| Some(*value)).collect::<Vec<_>>(), 5);
+    let load: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+    let part = steady(&load, Ends::with_load(load.len(), 1.0, 5));
     let values = &values[part.first..part.last];
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|value| value / mean).collect()
@@ -57,6 +58,10 @@ impl Source {
     }
 }
 
+/// Intervals of 95 % that hold the effect under recorded noise, at least, in percent: some of it is slower than a window
+/// tells. Under noise of known autocorrelation it is 92 (`decide`'s tests).
+const HELD: f64 = 88.0;
+
 /// Of a hundred pairs: changed, no difference, and intervals that hold the effect.
 fn rates(source: &Source, samples: usize, effect: f64, pairs: u64) -> [f64; 3] {
     let mut counts = [0.0; 3];
@@ -84,7 +89,9 @@ fn recorded_noise_is_rarely_called_a_change() {
         for (samples, most) in [(20, 2.0), (60, 1.0)] {
             let [changed, _, held] = rates(&series, samples, 0.0, 400);
             assert!(changed <= most, "{name}, {samples} samples: {changed} % false");
-            assert!(held >= 92.0, "{name}, {samples} samples: {held} % held");
+            assert!(held >= HELD, "{name}, {samples} samples: {held} % held");
+            let held = rates(&series, samples, 0.2, 400)[2];
+            assert!(held >= HELD, "{name}, {samples} samples: {held} % held with an effect of 20 %");
             assert!(rates(&series, samples, 9.0, 50)[0] > 99.9, "{name}, {samples} samples: a step of ten times");
         }
     }
@@ -96,8 +103,8 @@ fn recorded_noise_is_rarely_called_a_change() {
 #[ignore = "writes docs/diff.md: make calibrate"]
 fn writes_the_tables() {
     let mut table = String::from(
-        "| noise | samples | false, % | +10 % found, % | +20 % found, % | ten times, % | interval holds 0, % |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| noise | samples | false, % | +10 % found, % | +20 % found, % | ten times, % | interval contains 0, % | contains +20 %, % |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     let made = [0.0, 0.3, 0.6].map(|alike| (format!("5 %, autocorrelation {alike}"), Source::Made(alike)));
     for (name, series) in made.into_iter().chain(recorded()) {
@@ -105,9 +112,10 @@ fn writes_the_tables() {
             let [changed, _, held] = rates(&series, samples, 0.0, 2000);
             let found = [0.1, 0.2, 9.0].map(|effect| rates(&series, samples, effect, 1000)[0]);
             let [ten, twenty, tenfold] = found;
+            let effect = rates(&series, samples, 0.2, 2000)[2];
             let _ = writeln!(
                 table,
-                "| {name} | {samples} | {changed:.1} | {ten:.0} | {twenty:.0} | {tenfold:.0} | {held:.0} |"
+                "| {name} | {samples} | {changed:.1} | {ten:.0} | {twenty:.0} | {tenfold:.0} | {held:.0} | {effect:.0} |"
             );
         }
     }

@@ -107,19 +107,19 @@ pub(super) type Line = ([f64; 2], f64);
 
 /// Compares two sides; the application's own metric of work is the load where there is one.
 pub fn compare(before: &Side, after: &Side) -> Comparison {
-    compared(before, after, None, same_boot(before, after))
+    compared([before, after], None, same_boot(before, after), false)
 }
 
-/// Compares two sides of one boot by a load, of which only the steady part is measured.
+/// Compares two sides of one boot by a load that runs on at the end of both.
 pub fn compare_by(before: &Side, after: &Side, load: Option<&Watch>) -> Comparison {
-    compared(before, after, load, true)
+    compared([before, after], load, true, true)
 }
 
-fn compared(before: &Side, after: &Side, load: Option<&Watch>, same_boot: bool) -> Comparison {
+fn compared([before, after]: [&Side; 2], load: Option<&Watch>, same_boot: bool, runs_on: bool) -> Comparison {
     let alignment = Alignment::of(before.topology(), after.topology(), same_boot);
     let apart = apart(before, after, same_boot);
     let load = load.cloned().or_else(|| own_load(before, after));
-    let parts = parts([before, after], load.as_ref());
+    let parts = parts([before, after], load.as_ref(), runs_on);
     let memory = before.memory_bytes().max(after.memory_bytes());
     let mut rows = Vec::new();
     for pair in pairs(before, after, &alignment) {
@@ -266,6 +266,7 @@ impl Pair<'_> {
             decision: None,
             under: None,
             owner: self.before.or(self.after).and_then(|entry| entry.owner.clone()),
+            kernel: self.before.or(self.after).is_some_and(|entry| entry.kernel),
             separated: false,
             groups: None,
             values: [Vec::new(), Vec::new()],

@@ -2,7 +2,7 @@
 
 use super::reason::Reason;
 use super::stat::{self, FEWEST, disjoint, two_sided};
-use super::window::{level_explains, trend_explains};
+use super::window::{level_explains, levelled, trend_explains};
 
 /// A metric that is asked about by itself is that unlikely to have changed by chance.
 pub const ALONE: f64 = 0.01;
@@ -118,6 +118,9 @@ impl Decision {
 /// Decides; none with too few values.
 pub fn decide(question: Question<'_>) -> Option<Decision> {
     let Question { before, after, floor, .. } = question;
+    let fell = levelled(before, after);
+    let after = fell.as_deref().unwrap_or(after);
+    let question = Question { after, ..question };
     if before.len().min(after.len()) < FEWEST {
         return None;
     }
@@ -162,14 +165,16 @@ fn ratio(one: f64, other: f64, error: stat::Error) -> [f64; 3] {
     let ratio = other / one;
     let spread = (error.parts[1] + ratio * ratio * error.parts[0]).sqrt() / one;
     let half = spread * stat::quantile(0.05, error.freedom);
-    [ratio, ratio - half, ratio + half]
+    // What is never negative is not less than nothing.
+    let least = if other < 0.0 { f64::MIN } else { 0.0 };
+    [ratio, (ratio - half).max(least), ratio + half]
 }
 
 /// About how many samples of a side decide, where so many leave an interval of such a half-width.
 fn samples_needed(samples: usize, half: f64, floor: f64) -> u64 {
     let needed = samples as f64 * (half / floor.max(1e-300)).powi(2);
-    // More than a day of samples is no advice.
-    if needed < 86_400.0 { needed.ceil() as u64 } else { u64::MAX }
+    // More than a day of samples is no advice, nor is what there was already.
+    if needed > samples as f64 && needed < 86_400.0 { needed.ceil() as u64 } else { u64::MAX }
 }
 
 #[cfg(test)]

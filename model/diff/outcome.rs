@@ -12,8 +12,9 @@ use super::window::End;
 use crate::document::shown;
 use serde::Serialize;
 
-/// Throughput that is so much higher is an improvement, and so much lower is worse.
-const MORE: f64 = 0.10;
+/// Throughput that is so much higher is an improvement, and so much lower is worse: the floor of the application's own
+/// metrics, so that a comparison of the same windows says the same.
+const MORE: f64 = 0.05;
 /// Cost per unit of load that is so much lower is one, too.
 const CHEAPER: f64 = 0.20;
 /// "No change" says that none is larger than this part of the load.
@@ -69,9 +70,9 @@ pub struct Tried<'a> {
 
 /// Judges a change by what carries the load, what it costs, and what must not suffer.
 ///
-/// Improved: the load is at least 10 % higher, or the cost per unit of it at least 20 % lower, and no guard got worse.
-/// Worse: a guard did, or the load fell by 10 %. What biases one of them leaves it open. No change: the load changed by
-/// less than 10 %, whatever noise there is. Else it is not decided.
+/// Improved: the load is at least 5 % higher, or the cost per unit of it at least 20 % lower, and no guard got worse.
+/// Worse: a guard did, or the load fell by 5 %. No change: the load changed by less than 10 %, whatever noise there is.
+/// What biases one of them leaves it open. Else it is not decided.
 ///
 /// These metrics were named before anything was measured, so that each is tested by itself: what may happen by chance
 /// in thousands of others says nothing about them.
@@ -108,7 +109,7 @@ pub fn outcome(tried: Tried<'_>, load: Option<&Watch>, cost: Option<&Watch>, gua
     let noise = || row.decision.as_ref().filter(|_| bound > SAME).map(Decision::noise);
     match why.or_else(noise) {
         Some(why) => Outcome::Inconclusive { why },
-        None => Outcome::NoChange { bound },
+        None => open(Verdict::NoChange).unwrap_or(Outcome::NoChange { bound }),
     }
 }
 
@@ -121,7 +122,7 @@ fn measured(row: &Row, comparison: &Comparison) -> Result<f64, Reason> {
         return Err(row.reason.clone().unwrap_or(Reason::TooFew { samples }));
     }
     if before.mean <= 0.0 {
-        return Err(if comparison.windows[0].end == End::Ended {
+        return Err(if matches!(comparison.windows[0].end, End::Ended | End::Collapsed) {
             Reason::LoadEnded { after: false }
         } else {
             Reason::Idle
@@ -142,7 +143,7 @@ fn worse(comparison: &Comparison, guards: &[Watch], (load, ratio): (&Row, f64)) 
 /// Whether a unit of load costs so much less, and not by chance: the cost itself fell and the load did not, or what it
 /// is beside its due.
 fn is_cheaper(tried: Tried<'_>, load: &Watch, cost: &Watch, row: &Row) -> bool {
-    let parts = parts([tried.before, tried.after], Some(load));
+    let parts = parts([tried.before, tried.after], Some(load), true);
     let paid = |side: usize| pairs(&parts[side].by_block(cost), &parts[side].by_block(load));
     let Some((decision, reason)) = per_unit(&paid(0), &paid(1), CHEAPER) else { return false };
     let cheaper = decision.ratio.is_some_and(|ratio| ratio[0] <= 1.0 - CHEAPER);

@@ -5,7 +5,7 @@ use super::outcome::Watch;
 use super::series::Series;
 use super::side::{Entry, Kind, Side};
 use super::stat::FEWEST;
-use super::window::{End, Steady, steady};
+use super::window::{End, Ends, Steady, steady};
 
 /// Seconds without a reading after which a load has ended, and as many intervals.
 const SILENT_SECONDS: f64 = 5.0;
@@ -41,8 +41,9 @@ impl Default for Window {
     }
 }
 
-/// The steady parts of two sides by a load; all of them where nothing measures it.
-pub(super) fn parts<'a>(sides: [&'a Side; 2], load: Option<&Watch>) -> [Part<'a>; 2] {
+/// The steady parts of two sides by a load; all of them where nothing measures it. `runs_on` is true where they end while
+/// the load does not.
+pub(super) fn parts<'a>(sides: [&'a Side; 2], load: Option<&Watch>, runs_on: bool) -> [Part<'a>; 2] {
     sides.map(|side| {
         let blocks = usize::try_from(side.samples().div_ceil(side.block().max(1))).unwrap_or(usize::MAX);
         let all = Steady::all(blocks);
@@ -51,8 +52,9 @@ pub(super) fn parts<'a>(sides: [&'a Side; 2], load: Option<&Watch>) -> [Part<'a>
         let steady = if values.iter().flatten().next().is_some() {
             values.resize(blocks, None);
             let block_seconds = Part { side, steady: all, blocks }.block_seconds().unwrap_or(1.0);
-            let patience = (SILENT * gap(&values)).max(SILENT_SECONDS / block_seconds);
-            steady(&values, patience.ceil() as usize)
+            let patience = (SILENT * gap(&values)).max(SILENT_SECONDS / block_seconds).ceil() as usize;
+            let ends = Ends::with_load(blocks, block_seconds, patience);
+            steady(&values, if runs_on { Ends::within_load(patience) } else { ends })
         } else {
             all
         };
@@ -119,7 +121,11 @@ impl Part<'_> {
 
     /// True if too little is left of it because the load ended.
     pub(super) fn ended_early(&self) -> bool {
-        self.steady.end == End::Ended && self.steady.len() < FEWEST
+        self.is_cut_off() && self.steady.len() < FEWEST
+    }
+
+    fn is_cut_off(&self) -> bool {
+        matches!(self.steady.end, End::Ended | End::Collapsed)
     }
 
     /// What is reported of it.

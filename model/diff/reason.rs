@@ -28,6 +28,11 @@ pub enum Reason {
         /// True in the window after.
         after: bool,
     },
+    /// Hardly anything is left of the load at the end of a window.
+    LoadGone {
+        /// True in the window after.
+        after: bool,
+    },
     /// The load ended before enough was measured after the undo.
     EndedUndone,
     /// Nothing measures the load.
@@ -92,7 +97,7 @@ impl Reason {
             Self::Noise { .. } => "noise",
             Self::Trend => "trend",
             Self::LevelShift => "level_shift",
-            Self::LoadEnded { .. } | Self::EndedUndone => "load_ended",
+            Self::LoadEnded { .. } | Self::LoadGone { .. } | Self::EndedUndone => "load_ended",
             Self::NoLoad => "no_load_metric",
             Self::NoLoadOn { .. } => "no_load_measured",
             Self::Idle => "no_load_before",
@@ -117,6 +122,8 @@ impl Reason {
             Self::LevelShift => text::LEVEL_SHIFT.to_string(),
             Self::LoadEnded { after: false } => text::LOAD_ENDED_BEFORE.to_string(),
             Self::LoadEnded { after: true } => text::LOAD_ENDED_AFTER.to_string(),
+            Self::LoadGone { after: false } => text::LOAD_GONE_BEFORE.to_string(),
+            Self::LoadGone { after: true } => text::LOAD_GONE_AFTER.to_string(),
             Self::EndedUndone => text::LOAD_ENDED_UNDONE.to_string(),
             Self::NoLoad => text::NO_LOAD.to_string(),
             Self::NoLoadOn { after: false } => text::NO_LOAD_BEFORE.to_string(),

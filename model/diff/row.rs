@@ -111,6 +111,8 @@ pub struct Row {
     /// The row that it follows from.
     pub under: Option<usize>,
     pub(super) owner: Option<Subject>,
+    /// True of kernel threads.
+    pub(super) kernel: bool,
     pub(super) separated: bool,
     pub(super) one_sided: Option<Verdict>,
     pub(super) groups: Option<Groups>,

@@ -1,6 +1,7 @@
 //! One side of a comparison: frames folded one at a time into bounded series.
 
 mod entry;
+mod worth;
 
 pub(super) use entry::{Entry, Kind};
 
@@ -11,9 +12,10 @@ use super::outcome::Watch;
 use super::series::{Clock, Series};
 use super::subject::{Names, Subject};
 use crate::Stamp;
-use crate::frame::{Cgroup, Frame, Process, Topology};
+use crate::frame::{Frame, Topology};
 use std::collections::HashMap;
 use std::sync::Arc;
+use worth::{group_matters, process_matters};
 
 /// Readings of one time, by how far their times may be apart.
 const SAME_READING_MS: u64 = 2;
@@ -40,6 +42,8 @@ pub struct Side {
     boot_id: Arc<str>,
     topology: Arc<Topology>,
     memory_bytes: f64,
+    /// True where also what hardly does anything is followed.
+    whole: bool,
     /// True for the mean of two sides: no trend leads from it to what is between them.
     pub(super) between: bool,
 }
@@ -48,6 +52,11 @@ impl Side {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing yet, for frames of which every row matters.
+    pub fn of_few() -> Self {
+        Self { whole: true, ..Self::default() }
     }
 
     /// Takes in the next frame.
@@ -317,10 +326,13 @@ impl Side {
         for process in &frame.processes {
             let (comm, matters) = (Names::comm(&process.comm, process.kernel), process_matters(process));
             let subject = Subject::Process { comm, cgroup: self.names.group(&process.cgroup) };
-            self.take(Kind::Process, subject, matters, |read| match read {
+            let at = self.take(Kind::Process, subject, matters, |read| match read {
                 Read::Process(value) => value(process),
                 _ => None,
             });
+            if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) {
+                entry.kernel = process.kernel;
+            }
         }
     }
 
@@ -334,7 +346,7 @@ impl Side {
     ) -> Option<usize> {
         let at = match self.index.get(&subject) {
             Some(&at) => at,
-            None if worth => self.admit(kind, subject)?,
+            None if worth || self.whole => self.admit(kind, subject)?,
             None => return None,
         };
         let entry = self.entries.get_mut(at)?;
@@ -366,32 +378,7 @@ impl Side {
 
 /// What a metric is in a frame; none where it was not read.
 pub fn reading(frame: &Frame, watch: &Watch) -> Option<f64> {
-    let mut side = Side::new();
+    let mut side = Side::of_few();
     side.push(frame);
     side.newest(watch)
-}
-
-/// Memory from which a process or group is followed: half of what could ever be a finding.
-const MATTERS_BYTES: u64 = 32 << 20;
-/// The same of bytes read or written a second.
-const MATTERS_IO: f64 = 100_000.0;
-
-fn group_matters(group: &Cgroup) -> bool {
-    let memory = group.memory.as_ref();
-    group.cpu.usage_cores >= Some(0.01)
-        || group.cpu.throttled_ratio > Some(0.0)
-        || memory.is_some_and(|memory| {
-            memory.limit_bytes.value().is_some() || memory.current_bytes.value() >= Some(MATTERS_BYTES)
-        })
-        // Of version 1, a group of the blkio controller may have nothing else.
-        || group.io.iter().any(|io| {
-            io.throttle().is_some() || io.read_bytes_per_second.max(io.write_bytes_per_second) >= MATTERS_IO
-        })
-}
-
-fn process_matters(process: &Process) -> bool {
-    process.cpu_cores >= Some(0.01)
-        || process.rss_bytes.value() >= Some(MATTERS_BYTES)
-        || process.read_bytes_per_second >= Some(MATTERS_IO)
-        || process.write_bytes_per_second >= Some(MATTERS_IO)
 }

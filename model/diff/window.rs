@@ -11,8 +11,14 @@ const DEVIATIONS: f64 = 3.0;
 const ENDED: f64 = 0.1;
 /// Samples of that at least.
 const ENDED_FOR: usize = 3;
+/// A load that is not even such a part of its level any more is nothing but who looks at it.
+const NOTHING: f64 = 0.01;
 /// Of the shift: a change of level inside of a window that may be all that there is to it.
 const VETO: f64 = 0.8;
+/// A level that falls to such a part of what it was has collapsed.
+const COLLAPSED: f64 = 0.5;
+/// The longest time in which a load that ends becomes less, except in long windows.
+const TAIL_SECONDS: f64 = 5.0;
 /// Standard errors from which a slope is one.
 const SLOPE: f64 = 2.0;
 
@@ -25,6 +31,32 @@ pub enum End {
     Tail,
     /// It ended.
     Ended,
+    /// Hardly anything of it was left for a long time: it ended, or what serves it collapsed.
+    Collapsed,
+}
+
+/// How a window may end.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// So many samples without a value are the end of the load.
+    pub patience: usize,
+    /// So many samples below the level at the end are its tail, at most: what lasts longer is a lower level.
+    pub tail: usize,
+    /// So many samples with hardly any load are its end, at most, unless there is none at all.
+    pub idle: usize,
+}
+
+impl Ends {
+    /// Of a window that ends with its load, in samples of so many seconds.
+    pub fn with_load(samples: usize, seconds: f64, patience: usize) -> Self {
+        let tail = (TAIL_SECONDS / seconds.max(1e-3)).ceil() as usize;
+        Self { patience, tail: tail.max(samples / 20), idle: samples / 3 }
+    }
+
+    /// Of a window that ends while its load runs on.
+    pub fn within_load(patience: usize) -> Self {
+        Self { patience, tail: 0, idle: 0 }
+    }
 }
 
 /// The part of a window that is measured, in samples.
@@ -55,24 +87,24 @@ impl Steady {
     }
 }
 
-/// The steady part of a load, sample by sample; none where a sample has no value. `patience` is how many samples
-/// without a value are the end of the load.
-pub fn steady(load: &[Option<f64>], patience: usize) -> Steady {
+/// The steady part of a load, sample by sample; none where a sample has no value.
+pub fn steady(load: &[Option<f64>], may: Ends) -> Steady {
     let measured: Vec<(usize, f64)> = load.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let (Some(first), Some(last)) = (measured.first(), measured.last()) else {
         return Steady { first: 0, last: 0, end: End::Steady };
     };
     let silent = load.len() - 1 - last.0;
-    let mut end = if silent >= patience.max(1) { End::Ended } else { End::Steady };
+    let mut end = if silent >= may.patience.max(1) { End::Ended } else { End::Steady };
     let values: Vec<f64> = measured.iter().map(|sample| sample.1).collect();
     let high = high(&values);
     let idle = values.iter().rev().take_while(|value| **value < ENDED * high).count();
     let kept = if idle >= ENDED_FOR { values.len() - idle } else { values.len() };
-    if kept < values.len() {
-        end = End::Ended;
+    let (part, rest) = values.split_at_checked(kept).unwrap_or_default();
+    if !rest.is_empty() {
+        let is_left = rest.iter().sum::<f64>() >= NOTHING * high * rest.len() as f64;
+        end = if is_left && rest.len() > may.idle { End::Collapsed } else { End::Ended };
     }
-    let part = values.get(..kept).unwrap_or_default();
-    let (from, to) = ends(part);
+    let (from, to) = ends(part, may.tail);
     if to < kept && end == End::Steady {
         end = End::Tail;
     }
@@ -107,9 +139,11 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Where the ramp-up ends and the tail begins: samples at either end that are below the level by a tenth and by three
-/// deviations, at most a third of the window each and never so many that fewer than eight are left.
-fn ends(values: &[f64]) -> (usize, usize) {
+/// deviations, at most a third of the window each and never so many that fewer than eight are left. A tail that is
+/// longer than `longest` is none.
+fn ends(values: &[f64], longest: usize) -> (usize, usize) {
     let n = values.len();
+    let longest = longest.min(n / 3);
     let (level, spread) = level(values);
     let limit = level - (BELOW * level.abs()).max(DEVIATIONS * spread);
     let below = |at: usize| values.get(at).is_some_and(|value| *value < limit);
@@ -117,34 +151,55 @@ fn ends(values: &[f64]) -> (usize, usize) {
     while first < n / 3 && last - first > FEWEST && below(first) {
         first += 1;
     }
-    while n - last < n / 3 && last - first > FEWEST && below(last - 1) {
+    while n - last < longest && last - first > FEWEST && below(last - 1) {
         last -= 1;
+    }
+    if last < n && below(last - 1) {
+        last = n;
     }
     // One low sample at an edge may be a dip like others.
     (if first > 1 { first } else { 0 }, if n - last > 1 { last } else { n })
 }
 
-/// The size of a change of level inside of a window: the best split into two parts of four values or more, if their
-/// means differ by a tenth and by three times what is left within the parts.
+/// The change of level inside of a window: the best split into two parts of four values or more, if their means differ by
+/// a tenth and by three times what is left within the parts.
 pub fn level_shift(values: &[f64]) -> Option<f64> {
+    split(values).map(|(_, [one, other])| other - one)
+}
+
+/// Where the level changes, and both levels.
+fn split(values: &[f64]) -> Option<(usize, [f64; 2])> {
     let n = values.len();
     let all = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
     let rest = |part: &[f64], mean: f64| part.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
     let split = |at: usize| {
         let (left, right) = values.split_at_checked(at)?;
         let (one, other) = (all(left), all(right));
-        Some((rest(left, one) + rest(right, other), one, other))
+        Some((rest(left, one) + rest(right, other), at, [one, other]))
     };
     let splits = (4..n.saturating_sub(3)).filter_map(split);
-    let (inside, one, other) = splits.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let step = (one - other).abs();
+    let (inside, at, [one, other]) = splits.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let noise = (inside / (n as f64 - 2.0).max(1.0)).sqrt();
-    (step > 0.0 && step >= 0.1 * one.abs().max(other.abs()) && step >= 3.0 * noise).then_some(step)
+    let size = (other - one).abs();
+    let counts = size > 0.0 && size >= 0.1 * one.abs().max(other.abs()) && size >= 3.0 * noise;
+    counts.then_some((at, [one, other]))
+}
+
+/// The second window as it would be at its mean throughout, where its level fell to half or less while that of the first
+/// one stayed: then the fall is what is asked about, and no noise. Loads go up and down by less on their own.
+pub fn levelled(before: &[f64], after: &[f64]) -> Option<Vec<f64>> {
+    let (at, [one, other]) = split(after).filter(|(_, [one, other])| *other <= COLLAPSED * one)?;
+    if split(before).is_some() {
+        return None;
+    }
+    let mean = after.iter().sum::<f64>() / after.len() as f64;
+    let level = |place: usize| if place < at { one } else { other };
+    Some(after.iter().enumerate().map(|(place, value)| value - level(place) + mean).collect())
 }
 
 /// True if a change of level inside of a window is nearly as large as the shift.
 pub fn level_explains(a: &[f64], b: &[f64], shift: f64) -> bool {
-    [a, b].into_iter().filter_map(level_shift).any(|step| step >= VETO * shift.abs())
+    [a, b].into_iter().filter_map(level_shift).any(|step| step.abs() >= VETO * shift.abs())
 }
 
 /// True if a common slope of both windows, beyond its noise and in the direction of the shift, leads over the time
@@ -172,10 +227,15 @@ pub fn trend_explains(a: &[f64], b: &[f64], steps: [f64; 2], distance: f64) -> b
 
 #[cfg(test)]
 mod tests {
-    use super::{End, level_shift, steady, trend_explains};
+    use super::{End, Ends, Steady, level_shift, trend_explains};
 
     fn some(values: &[f64]) -> Vec<Option<f64>> {
         values.iter().map(|value| Some(*value)).collect()
+    }
+
+    /// Of a recording with a sample a second.
+    fn steady(load: &[Option<f64>], patience: usize) -> Steady {
+        super::steady(load, Ends::with_load(load.len(), 1.0, patience))
     }
 
     fn wobble(level: f64, samples: usize) -> Vec<f64> {
@@ -209,8 +269,30 @@ mod tests {
     fn a_fall_that_lasts_is_part_of_the_window() {
         let fell = [wobble(100.0, 10), wobble(40.0, 10)].concat();
         assert_eq!((steady(&some(&fell), 5).first, steady(&some(&fell), 5).last), (0, 20));
-        assert!((level_shift(&fell).unwrap_or_default() - 60.0).abs() < 3.0);
+        assert!((level_shift(&fell).unwrap_or_default() + 60.0).abs() < 3.0);
         assert_eq!(level_shift(&wobble(100.0, 20)), None);
+    }
+
+    #[test]
+    fn a_lower_level_at_the_end_is_no_tail() {
+        for (samples, lower) in [(41, 19), (20, 10), (20, 6)] {
+            let fell = some(&[wobble(100.0, samples), wobble(40.0, lower)].concat());
+            assert_eq!((steady(&fell, 5).last, steady(&fell, 5).end), (samples + lower, End::Steady), "{samples}");
+        }
+        let tail = some(&[wobble(100.0, 25), vec![60.0, 50.0, 40.0]].concat());
+        assert_eq!((steady(&tail, 5).last, steady(&tail, 5).end), (25, End::Tail));
+        // A window of a fix ends while its load runs on.
+        assert_eq!(super::steady(&tail, Ends::within_load(5)).last, 28);
+    }
+
+    #[test]
+    fn what_is_left_of_a_load_tells_a_collapse_from_its_end() {
+        let with = |left| some(&[wobble(100.0, 20), wobble(left, 40)].concat());
+        assert_eq!((steady(&with(5.0), 5).last, steady(&with(5.0), 5).end), (20, End::Collapsed));
+        assert_eq!(steady(&with(0.2), 5).end, End::Ended);
+        let briefly = some(&[wobble(100.0, 20), wobble(5.0, 5)].concat());
+        assert_eq!(steady(&briefly, 5).end, End::Ended);
+        assert_eq!(super::steady(&briefly, Ends::within_load(5)).end, End::Collapsed);
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn left_out(side: &str, window: &Window) -> Vec<String> {
     let seconds = |samples: u64| format!("{:.0}", samples as f64 * window.interval_seconds);
     let ramp = (window.ramp > 0).then(|| text::RampLeftOut { side: &side, seconds: &seconds(window.ramp) }.to_string());
     let tail = (window.tail > 0).then(|| match window.end {
-        End::Ended => text::EndLeftOut { side: &side, seconds: &seconds(window.tail) }.to_string(),
+        End::Ended | End::Collapsed => text::EndLeftOut { side: &side, seconds: &seconds(window.tail) }.to_string(),
         End::Steady | End::Tail => text::TailLeftOut { side: &side, seconds: &seconds(window.tail) }.to_string(),
     });
     ramp.into_iter().chain(tail).collect()

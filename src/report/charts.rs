@@ -79,6 +79,16 @@ pub(super) fn times(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</div>")
 }
 
+/// The application's metrics in a line each, for a recording of one phase.
+pub(super) fn means(report: &Report) -> Vec<String> {
+    let line = |(name, (unit, series)): (&String, &(String, Series))| {
+        let unit = printable(unit);
+        let (mean, peak) = (own(series.mean()?, &unit), own(series.peak, &unit));
+        Some(text::MeanOf { name: &printable(name), mean: &mean, peak: &peak }.to_string())
+    };
+    report.metrics.iter().filter_map(line).collect()
+}
+
 /// The application's metrics, with the mean of each phase.
 pub(super) fn metrics(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (name, (unit, series)) in &report.metrics {

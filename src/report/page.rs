@@ -78,7 +78,10 @@ fn answer(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.metrics.is_empty() {
         return writeln!(out, "<p class=\"dim\">{}</p>", text::NO_METRIC);
     }
-    if report.comparisons.is_empty() { Ok(()) } else { writeln!(out, "<p><small>{}</small></p>", text::HOW_COMPARED) }
+    if report.comparisons.is_empty() {
+        return charts::means(report).iter().try_for_each(|line| writeln!(out, "<p>{}</p>", escape(line)));
+    }
+    writeln!(out, "<p><small>{}</small></p>", text::HOW_COMPARED)
 }
 
 fn step(at: usize, phase: &Phase, (from, to): (i64, i64), out: &mut dyn Write) -> io::Result<()> {

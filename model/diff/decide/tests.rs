@@ -1,7 +1,7 @@
 //! The method against series of real load generators, and against a seeded subset of its tables.
 
 use super::super::check::Noise;
-use super::super::window::{level_explains, steady};
+use super::super::window::{Ends, level_explains, steady};
 use super::{Answer, Decision, Question, Reason, decide};
 
 const TWO_CPUS: [f64; 19] = [
@@ -28,7 +28,8 @@ const DISK_FREED: [f64; 29] = [
 ];
 
 fn cut(values: &[f64]) -> Vec<f64> {
-    let part = steady(&values.iter().map(|value| Some(*value)).collect::<Vec<_>>(), 5);
+    let load: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+    let part = steady(&load, Ends::with_load(load.len(), 1.0, 5));
     values[part.first..part.last].to_vec()
 }
 

@@ -45,6 +45,8 @@ pub(in crate::diff) struct Entry {
     pub(in crate::diff) subject: Subject,
     /// What it belongs to where its name does not say: the interface of an interrupt.
     pub(in crate::diff) owner: Option<Subject>,
+    /// True of kernel threads.
+    pub(in crate::diff) kernel: bool,
     /// The unit that its user gave it; hostile.
     pub(in crate::diff) unit: Arc<str>,
     /// By the place of the metric in the kind's table.
@@ -59,6 +61,7 @@ impl Entry {
             kind,
             subject,
             owner: None,
+            kernel: false,
             unit: "".into(),
             series: vec![Series::default(); count],
             now: vec![(0.0, 0); count],

@@ -35,7 +35,7 @@ struct UsedWindow {
 
 impl From<&Window> for UsedWindow {
     fn from(window: &Window) -> Self {
-        let load_ended = window.end == End::Ended;
+        let load_ended = matches!(window.end, End::Ended | End::Collapsed);
         Self { samples_used: window.samples, ramp_samples: window.ramp, tail_samples: window.tail, load_ended }
     }
 }

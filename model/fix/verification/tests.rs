@@ -338,6 +338,24 @@ fn a_group_that_only_has_an_io_limit_is_measured() {
     assert_eq!(verification.verdict().map(|verdict| verdict.name), Some("improved"));
 }
 
+/// A service that waits for a disk may do ten small writes a second and nothing else.
+#[test]
+fn a_group_that_hardly_does_anything_is_measured() {
+    let watch = Watch { subject: Subject::Cgroup("/queue".into()), metric: "cgroup.io_writes" };
+    let verify = Verify { load: Some(watch), cost: None, guards: Vec::new(), ..verify() };
+    let mut verification = Verification::new(&verify, None);
+    let mut push = |second: u64, writes: f64| {
+        let io = CgroupIoRate { writes_per_second: writes * wobble(second), ..CgroupIoRate::default() };
+        let group = Cgroup { path: "/queue".into(), io: vec![io], ..Cgroup::default() };
+        verification.push(&Frame { cgroups: vec![group], ..frame(second, BUSY) });
+        if second == 40 {
+            verification.applied(40_000_000_000);
+        }
+    };
+    (1..=80).for_each(|second| push(second, if second <= 40 { 10.0 } else { 18.0 }));
+    assert_eq!(verification.verdict().map(|verdict| verdict.name), Some("improved"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -2,7 +2,7 @@
 
 use super::super::Verify;
 use crate::diff::stat::rounded;
-use crate::diff::window::{End, steady};
+use crate::diff::window::{End, Ends, steady};
 use crate::diff::{
     self, ALONE, Comparison, Outcome, Reason, Row, Side, Spread, Tried, Verdict as Change, Watch, compare_by, stat,
 };
@@ -87,7 +87,8 @@ impl Compared {
         (after, undone): (&[Frame], &[Frame]),
     ) -> Self {
         let fold = |frames: &mut dyn Iterator<Item = &Frame>| {
-            let mut side = Side::new();
+            // Also a group that hardly does anything, where the fix is for that one.
+            let mut side = Side::of_few();
             frames.for_each(|frame| side.push(frame));
             side
         };
@@ -108,6 +109,11 @@ impl Compared {
 
     fn row(&self, watch: &Watch) -> Option<&Row> {
         self.comparison.row(&self.known(watch).subject, watch.metric)
+    }
+
+    fn watch(&self, at: usize) -> Option<Watch> {
+        let row = self.comparison.rows.get(at)?;
+        Some(Watch { subject: row.subject.clone(), metric: row.metric.id })
     }
 
     /// The load metric: the application's own one where measured before and after.
@@ -133,8 +139,9 @@ impl Windows<'_> {
         let level = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let before: Vec<f64> = self.before.iter().filter_map(|frame| diff::reading(frame, load)).collect();
         let undone: Vec<Option<f64>> = self.undone.iter().map(|frame| diff::reading(frame, load)).collect();
-        let part = steady(&undone, SILENT);
-        let last = if part.end == End::Ended { part.last } else { undone.len() };
+        let part = steady(&undone, Ends::within_load(SILENT));
+        let ended = matches!(part.end, End::Ended | End::Collapsed);
+        let last = if ended { part.last } else { undone.len() };
         let measured: Vec<f64> = undone.iter().take(last).flatten().copied().collect();
         let ended = measured.len() < stat::FEWEST || level(&measured) < level(&before) * GONE;
         if ended { &[] } else { self.undone.get(..last).unwrap_or_default() }
@@ -174,7 +181,8 @@ pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'
         Outcome::NoChange { .. } => ("no_change", load.map(change).unwrap_or_default()),
         Outcome::Inconclusive { why } => ("inconclusive", reason(why, load)),
     };
-    let parts = std::iter::once(why).chain(costs(&compared.comparison)).filter(|part| !part.is_empty());
+    let parts = std::iter::once(why).chain(costs(&compared.comparison)).chain(left_out(&compared.comparison));
+    let parts = parts.filter(|part| !part.is_empty());
     let why = parts.collect::<Vec<_>>().join(&join::ITEMS);
     let why = if undone.is_empty() { why } else { text::WithUndone { why: &why }.to_string() };
     let bound = if let Outcome::NoChange { bound } = outcome { Some(bound) } else { None };
@@ -207,6 +215,12 @@ fn undo_decides(outcome: &Outcome, load: Option<&Row>) -> bool {
         Outcome::Improved { cheaper } => !cheaper && ratio < 1.0 + SMALL,
         Outcome::Worse { .. } | Outcome::NoChange { .. } => false,
     }
+}
+
+/// Samples at the beginning of either window in which the load was not steady yet.
+fn left_out(comparison: &Comparison) -> Option<String> {
+    let [before, after] = comparison.windows.map(|window| window.ramp);
+    (before + after > 0).then(|| text::LeftOut { before: &before, after: &after }.to_string())
 }
 
 /// A reason in words, its numbers as parts of the load.
@@ -261,8 +275,9 @@ fn rows(compared: &Compared, verify: &Verify, metric: Option<&Watch>) -> Vec<Mea
     let mut table = Vec::new();
     let named = load.map(|watch| (watch, "load")).into_iter().chain(verify.cost.iter().map(|watch| (watch, "cost")));
     let named = named.chain(verify.guards.iter().map(|watch| (watch, "guard")));
-    // Where the application's own metric is the load, the fix's one is still shown.
-    let named = named.chain(verify.load.iter().chain(&verify.shown).map(|watch| (watch, "shown")));
+    // The application's other metrics; where one of its own is the load, the fix's one is still shown.
+    let own: Vec<Watch> = compared.comparison.own().into_iter().filter_map(|at| compared.watch(at)).collect();
+    let named = named.chain(own.iter().chain(&verify.load).chain(&verify.shown).map(|watch| (watch, "shown")));
     for (watch, role) in named {
         if !seen.contains(&watch) {
             seen.push(watch);

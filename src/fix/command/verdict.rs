@@ -240,7 +240,13 @@ fn measured(row: &Measured) -> String {
     let mean = |window: Option<[f64; 3]>| window.map_or("?".to_owned(), |[mean, ..]| number::value(measure, mean));
     let (before, after, verdict) = (mean(row.before), mean(row.after), word(&row.verdict));
     let name = called(&row.subject, &row.metric);
-    let line = text::MeasuredRow { name: &name, before: &before, after: &after, verdict: &verdict }.to_string();
+    let line = match within(row) {
+        Some([low, high]) => {
+            let (name, before, after, verdict) = (&name, &before, &after, &verdict);
+            text::MeasuredWithin { name, before, after, low: &low, high: &high, verdict }.to_string()
+        }
+        None => text::MeasuredRow { name: &name, before: &before, after: &after, verdict: &verdict }.to_string(),
+    };
     let line = row.samples_used.map_or(line.clone(), |[before, after]| {
         text::MeasuredSamples { row: &line, before: &before, after: &after }.to_string()
     });
@@ -251,6 +257,12 @@ fn measured(row: &Measured) -> String {
         other => other,
     };
     format!("  {} {line}", padded(role, 6))
+}
+
+/// The 95 % interval of the difference in parts of what was before.
+fn within(row: &Measured) -> Option<[String; 2]> {
+    let [before, ..] = row.before.filter(|[before, ..]| *before > 0.0)?;
+    Some(row.interval?.map(|end| format!("{:+.0}%", end / before * 100.0)))
 }
 
 /// The verdict of a row as the screens have it.

@@ -71,6 +71,85 @@ fn a_load_that_left_speaks_against_improved_only() {
 }
 
 #[test]
+fn kernel_threads_are_no_other_load() {
+    let verdict = judged(&verify(), packets(60_000.0), |frame, after| {
+        let kswapd = Process { kernel: true, cpu_cores: Some(if after { 0.8 } else { 0.0 }), ..process("kswapd0") };
+        frame.processes = vec![kswapd];
+    });
+    assert_eq!(verdict.0, "worse");
+}
+
+#[test]
+fn who_came_counts_beside_what_was_there_or_left() {
+    let with = |before: [f64; 2], after: [f64; 2]| {
+        judged(&verify(), packets(60_000.0), |frame, is_after| {
+            let [java, apt] = if is_after { after } else { before };
+            let of = |comm, cores| Process { cpu_cores: Some(cores), ..process(comm) };
+            frame.processes = vec![of("java", java), of("apt", apt)];
+        })
+    };
+    // One that hardly ran before, and one that came when a smaller one left.
+    assert_eq!(with([0.07, 0.0], [1.6, 0.0]).1, "another load started: java uses 1.5 more cores");
+    assert_eq!(with([0.0, 0.3], [1.6, 0.0]).1, "another load started: java uses 1.6 more cores");
+    // The same under another name.
+    assert_eq!(with([0.0, 1.2], [1.6, 0.0]).0, "worse");
+    // Beside a service that was started again in another control group.
+    let restarted = judged(&verify(), packets(60_000.0), |frame, after| {
+        let of = |comm, cgroup: &str, cores| Process { cpu_cores: Some(cores), cgroup: cgroup.into(), ..process(comm) };
+        frame.processes =
+            if after { vec![of("nginx", "/b", 0.6), of("sh", "/b", 1.2)] } else { vec![of("nginx", "/a", 1.7)] };
+    });
+    assert_eq!(restarted.1, "another load started: sh uses 1.2 more cores");
+}
+
+#[test]
+fn traffic_of_others_is_no_change_of_requests() {
+    let with = |bytes: [f64; 2]| {
+        judged(&of_host(), tps(9.0, 2000.0), |frame, after| {
+            idle(frame, 0.9, 0.3);
+            frame.nics = vec![nic("eth0", bytes[usize::from(after)] / 100.0, 100.0)];
+        })
+    };
+    assert_eq!(with([15_000.0, 16_000.0]).0, "improved");
+    // As many bytes with so much more work, on a link that they may fill: the requests are smaller.
+    assert!(with([30e6, 31e6]).1.contains("per unit of work"), "{:?}", with([30e6, 31e6]));
+}
+
+#[test]
+fn a_collapse_at_the_end_is_worse_or_open() {
+    let tail = |levels: &[f64]| {
+        let mut verification = Verification::new(&of_host(), Some("tps"));
+        for second in 1..=80 {
+            let tps = if second <= 40 { 1000.0 } else { levels[(second as usize - 41) * levels.len() / 40] };
+            verification.push(&frame(second, Load { metric: Some(tps), softirq: 0.3, ..BUSY }));
+            if second == 40 {
+                verification.applied(40_000_000_000);
+            }
+        }
+        verification.verdict().expect("a verdict")
+    };
+    // Half or three quarters as before, the rest at 40 %: nothing is cut off.
+    assert_eq!(tail(&[1000.0, 1000.0, 400.0, 400.0]).name, "worse");
+    assert_eq!(tail(&[1000.0, 1000.0, 1000.0, 400.0]).name, "worse");
+    let gone = tail(&[1000.0, 1000.0, 40.0, 40.0]);
+    assert_eq!(gone.name, "inconclusive", "{}", gone.why);
+    assert!(gone.why.contains("ended or collapsed"), "{}", gone.why);
+}
+
+#[test]
+fn who_is_held_back_by_an_io_limit_has_not_left() {
+    let with = |bytes| {
+        judged(&of_host(), tps(1000.0, 1500.0), |frame, after| {
+            let (cores, bytes) = if after { (0.0, bytes) } else { (0.4, 3e9) };
+            let hog = Process { cpu_cores: Some(cores), write_bytes_per_second: Some(bytes), ..process("fio") };
+            frame.processes = vec![hog];
+        })
+    };
+    assert_eq!(with(1e6).0, "improved");
+    assert_eq!(with(0.0).1, "another load stopped: fio uses 0.4 fewer cores");
+}
+
+#[test]
 fn another_load_explains_no_multiple_where_no_cpu_was_full() {
     let with = |busy, after_tps| {
         judged(&of_host(), tps(10.0, after_tps), |frame, after| {
@@ -87,7 +166,9 @@ fn another_load_explains_no_multiple_where_no_cpu_was_full() {
     };
     assert_eq!(with(0.3, 2000.0).0, "improved");
     assert_eq!(with(0.3, 12.0).1, "another load stopped: cron uses 0.4 fewer cores");
-    assert_eq!(with(0.95, 2000.0).1, "another load stopped: cron uses 0.4 fewer cores");
+    // Of full CPUs the load may also have got what the other one had, and no more.
+    assert_eq!(with(0.95, 25.0).1, "another load stopped: cron uses 0.4 fewer cores");
+    assert_eq!(with(0.95, 2000.0).0, "improved");
 }
 
 #[test]
