@@ -32,7 +32,7 @@ guest: setup setup-test ## every functional scenario in virtual machines
 guest-change: setup setup-test ## the scenarios that a change touches, and a share of the others: what CI runs
 	@TOPOTOP_GUEST=change $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
 
-measured: setup setup-test ## raw effects of fixes, measured in rounds: wants the machine to itself
+measured: setup setup-test ## effects of fixes and the verdicts on them, in rounds: wants the machine to itself
 	@TOPOTOP_GUEST=measured $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
 
 # Real programs of Debian's packages, each driven into one known limit: control groups and network namespaces, so as root.

@@ -293,6 +293,19 @@ measure_fix() {
     : > none
     tell figures figures; tell statuses statuses; tell last output; tell last.errors none
 }
+# `judge_fix ROUNDS LOAD ID OPTION…`: the verdict on a fix, several times.
+judge_fix() {
+    local rounds=$1 load=$2 id=$3 round
+    shift 3
+    for round in $(seq $rounds); do
+        eval "$load"
+        # What the undo of the last round has brought back needs some time, too.
+        [ $round = 1 ] || sleep 10
+        fix verdict.$round apply $id --for 30s --yes --undo-if-worse=false --format json "$@"
+        fix undone.$round undo $id
+        [ $(cat status) = 0 ] || break
+    done
+}
 # Everything that fixes of a group restore, a line each.
 group_state() {
     local file

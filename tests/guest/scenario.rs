@@ -104,6 +104,8 @@ pub(crate) enum Step {
     Refuse(Refuse),
     /// The raw effect of a fix, measured several times.
     Measure(Measure),
+    /// The program's own verdict on a fix, several times.
+    Improves(Improves),
 }
 
 /// A fix applied and undone on the command line, without waiting for its verdict.
@@ -188,6 +190,17 @@ pub(crate) struct Measure {
     pub(crate) rounds: usize,
     /// What the ratio with / without has to be.
     pub(crate) bound: Bound,
+}
+
+/// `fix apply` that waits for its verdict, and `fix undo`, several times: `improved` each time, with an interval.
+#[derive(Clone, Copy)]
+pub(crate) struct Improves {
+    pub(crate) id: &'static str,
+    pub(crate) options: &'static str,
+    /// Commands before each application: load that would run out.
+    pub(crate) load: &'static str,
+    /// How often.
+    pub(crate) rounds: usize,
 }
 
 /// A bound that the median of all rounds has to reach; every single round has to go the right way.

@@ -7,6 +7,7 @@ mod memory;
 mod network;
 mod placement;
 mod systemd;
+mod verdicts;
 
 use crate::scenario::Scenario;
 
@@ -38,8 +39,23 @@ pub(crate) const IGB: &[&Scenario] = &[
 pub(crate) const V1: &[&Scenario] = &[&memory::CACHE_V1, &memory::REFAULT_V1, &memory::SETTINGS];
 pub(crate) const SYSTEMD: &[&Scenario] =
     &[&systemd::MEMORY, &systemd::QUOTA, &systemd::DISK, &systemd::IRQBALANCE, &systemd::LOGIN];
-pub(crate) const VIRTIO_MEASURED: &[&Scenario] =
-    &[&measured::CHANNELS_VIRTIO, &measured::INTERRUPTS, &measured::QUOTA, &measured::FORECAST];
-pub(crate) const IGB_MEASURED: &[&Scenario] =
-    &[&measured::CHANNELS_IGB, &measured::LIMIT, &measured::HIGH, &measured::WRITER, &measured::ERLANG];
+pub(crate) const VIRTIO_MEASURED: &[&Scenario] = &[
+    &measured::CHANNELS_VIRTIO,
+    &measured::INTERRUPTS,
+    &measured::QUOTA,
+    &measured::FORECAST,
+    &verdicts::CHANNELS,
+    &verdicts::QUOTA,
+];
+pub(crate) const IGB_MEASURED: &[&Scenario] = &[
+    &measured::CHANNELS_IGB,
+    &measured::LIMIT,
+    &measured::HIGH,
+    &measured::WRITER,
+    &measured::ERLANG,
+    &verdicts::AFFINITY,
+    &verdicts::PAGE_CACHE,
+    &verdicts::WRITER,
+    &verdicts::LIMIT,
+];
 pub(crate) const V1_MEASURED: &[&Scenario] = &[&measured::LIMIT_V1];

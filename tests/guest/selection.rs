@@ -82,6 +82,7 @@ const TABLE: &[(&str, Touches)] = &[
     ("tests/guest/scenarios/placement.rs", Scenarios(PLACEMENT)),
     ("tests/guest/scenarios/cpu.rs", Scenarios(CPU)),
     ("tests/guest/scenarios/measured.rs", Scenarios(&[])),
+    ("tests/guest/scenarios/verdicts.rs", Scenarios(&[])),
     ("tests/guest/", All),
     ("tests/", Scenarios(&[])),
     ("benches/", Scenarios(&[])),

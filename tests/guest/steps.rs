@@ -1,7 +1,7 @@
 //! Steps as shell commands for the guest, and what has to come of them.
 
 use crate::parts::Parts;
-use crate::scenario::{Apply, Bound, Keys, Measure, Outcome, Refuse, Rights, Scenario, Step, holds};
+use crate::scenario::{Apply, Bound, Improves, Keys, Measure, Outcome, Refuse, Rights, Scenario, Step, holds};
 use serde_json::Value;
 
 /// The shell commands of all steps of a scenario.
@@ -34,6 +34,9 @@ fn line(step: &Step) -> String {
         Step::Measure(Measure { id, options, figure, load, rounds, .. }) => {
             format!("measure_fix {rounds} '{load}' '{figure}' {id} {options}")
         }
+        Step::Improves(Improves { id, options, load, rounds }) => {
+            format!("judge_fix {rounds} '{load}' {id} {options}")
+        }
     }
 }
 
@@ -52,6 +55,7 @@ pub(crate) fn judge(scenario: &Scenario, parts: &Parts) -> Outcome {
             Step::Keys(keys) => shown.push(by_keys(parts, keys)?),
             Step::Refuse(refuse) => refused(parts, refuse)?,
             Step::Measure(measure) => shown.push(measured(parts, measure)?),
+            Step::Improves(improves) => shown.push(improved(parts, improves)?),
         }
     }
     Ok(shown.join(", "))
@@ -149,4 +153,33 @@ fn measured(parts: &Parts, measure: &Measure) -> Outcome {
     holds(rounds == measure.rounds, format!("{rounds} rounds, not {}: {line}", measure.rounds))?;
     holds(reached, line.clone())?;
     Ok(line)
+}
+
+/// The verdicts of all rounds with what they rest on; each has to be `improved`.
+fn improved(parts: &Parts, improves: &Improves) -> Outcome {
+    let rounds: Result<Vec<String>, String> = (1..=improves.rounds).map(|round| improved_in(parts, round)).collect();
+    Ok(format!("{} improved: {}", last_word(improves.id), rounds?.join("; ")))
+}
+
+fn improved_in(parts: &Parts, round: usize) -> Outcome {
+    let name = format!("verdict.{round}");
+    parts.ended(&name, "0")?;
+    let document = parts.json(&name)?;
+    holds(document["verdict"] == "improved", format!("round {round}: {}: {document}", document["verdict"]))?;
+    parts.ended(&format!("undone.{round}"), "0")?;
+    let rows = document["table"].as_array().map_or(&[][..], Vec::as_slice);
+    // More of a load has no better direction of its own.
+    let decides = |row: &&Value| row["verdict"] == "improved" || (row["verdict"] == "changed" && row["role"] == "load");
+    let decisive: Vec<String> = rows.iter().filter(decides).filter_map(effect).collect();
+    holds(!decisive.is_empty(), format!("round {round}: no interval without zero: {document}"))?;
+    Ok(decisive.join(", "))
+}
+
+/// A row's metric with both levels and the interval of the difference, where that excludes no difference.
+fn effect(row: &Value) -> Option<String> {
+    let number = |list: &str, at: usize| row[list][at].as_f64();
+    let (low, high) = (number("interval", 0)?, number("interval", 1)?);
+    let (before, after) = (number("before", 0)?, number("after", 0)?);
+    let metric = row["metric"].as_str()?;
+    (low * high > 0.0).then(|| format!("{metric} {before:.4} → {after:.4} [{low:.4} to {high:.4}]"))
 }
