@@ -40,6 +40,7 @@ pub mod units;
 pub mod view;
 
 mod catalogue;
+mod folder;
 mod help;
 mod language;
 mod layout;

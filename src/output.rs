@@ -136,11 +136,8 @@ impl Draft {
     pub(crate) fn beside(path: &Path, replace: bool) -> io::Result<Self> {
         let wrong = |text: String| io::Error::new(ErrorKind::InvalidInput, text);
         let name = path.file_name().ok_or_else(|| wrong(text::NO_FILE_NAME.to_string()))?.to_owned();
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        // A folder that may only be searched and written to is good enough.
-        let folder = rustix::fs::open(parent, flags, Mode::empty())
-            .or_else(|_| rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()))?;
+        let parent = path.parent().unwrap_or(Path::new("."));
+        let folder = crate::folder::open(parent)?;
         match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno.into()),

@@ -93,11 +93,12 @@ fn unless(known: Errno) -> impl FnOnce(Errno) -> Result<(), Errno> {
 }
 
 /// True for a file in a folder of another user's, which root may write to by a capability only.
-fn is_elsewhere(path: &Path) -> bool {
+pub(crate) fn is_elsewhere(path: &Path) -> bool {
     if is_stdout(path) || path.starts_with("/dev") || path.starts_with("/proc") {
         return false;
     }
     // The folder itself for documents of several files.
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let own = rustix::process::geteuid().as_raw();
     let foreign = |path: &Path| std::fs::metadata(path).is_ok_and(|facts| facts.uid() != own);

@@ -365,7 +365,10 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
         app.recall(&crate::layout::read(path));
     }
     let hands = if app.status.reach == Reach::Apply { hands(global)? } else { Box::new(writer(global)?) };
-    let plan = reading(global, config, false, Some(&app.recordings))?;
+    if config.record.directory.is_none() {
+        app.recordings = startup::recordings(global);
+    }
+    let plan = reading(global, config, false, config.record.directory.as_deref())?;
     let newest = runtime::run(app, Some(hands), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| errors::NoSampler { error: &error }.to_string())
     })?;

@@ -51,6 +51,18 @@ pub(crate) fn place_of_exports(global: &Global) -> Option<PathBuf> {
     made.is_ok().then(|| folder.join("view"))
 }
 
+/// Where recordings go that are begun by a key: the working directory, unless root was started in another user's. Writing
+/// there takes the right to write everywhere; the state directory takes none.
+pub(crate) fn recordings(global: &Global) -> PathBuf {
+    let here = PathBuf::new();
+    if !rustix::process::geteuid().is_root() || !crate::privilege::is_elsewhere(&here) {
+        return here;
+    }
+    let state = topotop_collectors::state::directory(global.state_dir.as_deref()).map(|state| state.join("recordings"));
+    let made = |folder: &PathBuf| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).is_ok();
+    state.filter(made).unwrap_or(here)
+}
+
 /// The program as configured, before its first sample.
 pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
     let keymap = Keymap::new(&config.keys)?;

@@ -70,7 +70,7 @@ const VERBS: &[(&str, &[i32], Option<&str>)] = &[
     ("record info d.rec", &[0], None),
     ("record cut d.rec@0s-1s -o a.rec", &[2], Some("a.rec: Permission denied")),
     ("record merge d.rec d.rec -o a.rec", &[2], Some("a.rec: Permission denied")),
-    ("mark here", &[2], Some("no recording of this user")),
+    ("mark here", &[2], Some("no recording by this user")),
     ("replay d.rec", &[2], Some("not a terminal")),
     ("replay d.rec --format jsonl", &[0], None),
     ("capture a.tar.zst", &[2], Some("a.tar.zst: Permission denied")),

@@ -175,7 +175,7 @@ fn unit(path: &str) -> Option<&str> {
 }
 
 /// True where systemd made the cgroup.
-fn is_unit(path: &str) -> bool {
+pub(super) fn is_unit(path: &str) -> bool {
     let Some((above, name)) = path.rsplit_once('/') else { return false };
     let ends = |name: &str, suffix: &str| name.len() > suffix.len() && name.ends_with(suffix);
     let in_slices = above.split('/').filter(|part| !part.is_empty()).all(|part| ends(part, ".slice"));

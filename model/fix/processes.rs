@@ -55,9 +55,11 @@ pub(super) fn unit(path: &str) -> Option<&str> {
     [".service", ".scope", ".slice"].iter().any(|suffix| name.ends_with(suffix)).then_some(name)
 }
 
-/// The nearest service above a process's group.
+/// The system's service that a process's group belongs to. Groups below the manager of a user or within a container have
+/// any names, those of the system's services too.
 pub(super) fn service(path: &str) -> Option<&str> {
-    parts::above(path).filter_map(unit).find(|unit| unit.ends_with(".service"))
+    let of_system = parts::above(path).filter(|path| super::group::is_unit(path));
+    of_system.filter_map(unit).find(|unit| unit.ends_with(".service") && !unit.starts_with("user@"))
 }
 
 /// The container of a process, where its cgroup or an ancestor is one.
@@ -77,5 +79,11 @@ mod tests {
         assert_eq!(unit("/system.slice/x.service/payload"), None);
         assert_eq!(service("/system.slice/x.service/payload"), Some("x.service"));
         assert_eq!((unit("/"), unit(""), service("/mq")), (None, None, None));
+        for path in [
+            "/user.slice/user-1000.slice/user@1000.service/app.slice/postgresql.service",
+            "/docker/a/system.slice/b.service",
+        ] {
+            assert_eq!(service(path), None, "{path}");
+        }
     }
 }

@@ -26,13 +26,28 @@ mod whose;
 pub use hold::Hold;
 
 use std::fmt;
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use topotop_collectors::probe::{self, Unread};
 use topotop_collectors::{Root, surroundings};
 use topotop_model::fix::{Identity, Plan, Target};
 use topotop_model::locale::fix::machine as text;
+
+/// Writes a file that others cannot change, whatever the umask of whoever started this: systemd believes it.
+fn own_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o644).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o644))?;
+    file.write_all(text.as_bytes())
+}
+
+/// A folder like that, with those above it.
+fn own_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(path)
+}
 
 /// What a fix reads and writes.
 pub trait Machine {
@@ -244,8 +259,9 @@ fn dirty(background: bool, value: &str) -> Result<(), Trouble> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kernel, Machine};
+    use super::{Kernel, Machine, own_file, own_folder};
     use std::ops::ControlFlow;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::sync::Arc;
     use topotop_collectors::Root;
     use topotop_model::fix::Target;
@@ -262,5 +278,19 @@ mod tests {
             assert!(wrote.is_err(), "{path}");
         }
         assert_eq!(std::fs::read_to_string(&file).expect("read"), "60\n");
+    }
+
+    #[test]
+    fn what_systemd_believes_is_nobody_elses_to_change() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (folder, file) = (dir.path().join("a/b"), dir.path().join("a/b/c"));
+        own_folder(&folder).expect("made");
+        // As an umask of others might have left it.
+        std::fs::write(&file, "old").expect("written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).expect("set");
+        own_file(&file, "new").expect("written");
+        assert_eq!(std::fs::read_to_string(&file).expect("read"), "new");
+        let mode = |path| std::fs::metadata(path).expect("there").permissions().mode();
+        assert_eq!((mode(&file) & 0o777, mode(&folder) & 0o022), (0o644, 0));
     }
 }

@@ -148,6 +148,29 @@ fn no_link_is_followed_and_no_file_is_half_there() {
     }
 }
 
+#[test]
+fn root_follows_no_link_of_a_strangers_to_a_folder() {
+    if !rustix::process::geteuid().is_root() {
+        return crate::common::not_tested("only root can be led astray");
+    }
+    let (dir, recording) = recording();
+    let root = dir.path().join("root");
+    crate::common::synthetic::Machine::SMALL.write(&root, 0);
+    let (place, system) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let link = place.path().join("reports");
+    symlink(system.path(), &link).expect("linked");
+    for (owner, is_followed) in [(54_321, false), (0, true)] {
+        std::os::unix::fs::lchown(&link, Some(owner), None).expect("given away");
+        for (arguments, name) in writers(&recording, root.to_str().expect("a path")) {
+            let to = link.join(name).display().to_string();
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain([to.as_str()]).collect();
+            let output = run(&arguments, &[]);
+            assert_eq!(output.status.success(), is_followed, "{arguments:?}: {}", text(&output.stderr));
+            assert_eq!(system.path().join(name).exists(), is_followed, "{arguments:?}");
+        }
+    }
+}
+
 /// By each of its names, where it is a pipe.
 #[test]
 fn standard_output_has_several_names() {

@@ -157,6 +157,27 @@ fn screens_keep_what_the_readme_says() {
 }
 
 #[test]
+fn a_strangers_directory_takes_no_right_to_write_everywhere() {
+    if !is_root() {
+        return;
+    }
+    let (dir, state) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    std::os::unix::fs::chown(dir.path(), Some(54_321), Some(54_321)).expect("given away");
+    let line =
+        format!("cd {} && exec {TOPOTOP} --no-hwloc --state-dir {}", dir.path().display(), state.path().display());
+    let mut session = Session::start("/bin/sh", &["-c", &line], (120, 40), &[]);
+    session.entered();
+    let kept: Vec<String> = rights(session.pid().cast_unsigned()).into_iter().map(|(_, kept)| kept).collect();
+    assert!(kept.iter().all(|kept| kept == "CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYS_ADMIN"), "{kept:?}");
+    session.keys("R");
+    session
+        .until("a recording", |_| std::fs::read_dir(state.path().join("recordings")).is_ok_and(|all| all.count() == 1));
+    session.keys("q");
+    session.ends();
+    assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0);
+}
+
+#[test]
 fn everything_is_seen_with_what_is_kept() {
     if !is_root() {
         return;
@@ -229,7 +250,7 @@ fn a_folder_of_somebody_else_is_written_to_by_root() {
     }
 }
 
-const TRACED: [&str; 5] = ["-f", "-qq", "-e", "trace=%file,%process,write", "-o"];
+const TRACED: [&str; 6] = ["-f", "-y", "-qq", "-e", "trace=%file,%process,write", "-o"];
 
 /// What a run opened for writing, made, renamed or removed, as strace has it.
 fn written(arguments: &[&str], log: &Path) -> Vec<String> {

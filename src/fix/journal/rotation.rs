@@ -15,10 +15,15 @@ const NEWEST: usize = 200;
 /// One that is being written.
 const NEW: &str = "fixes.journal.new";
 
-/// Puts the lines that matter in place of a journal whose lock is held; none where that is not much shorter. The new one
-/// is locked before it has the name. Killed anywhere in between, a whole journal has it.
+/// Puts the lines that matter in place of a journal whose lock is held; none where that is not much shorter, and of one
+/// with damaged or missing lines, which would not be seen any more. The new one is locked before it has the name. Killed
+/// anywhere in between, a whole journal has it.
 pub(super) fn rotate(dir: &OwnedFd, bytes: &[u8], boot_id: &str) -> Result<Option<(OwnedFd, Vec<u8>)>, Errno> {
-    let kept = shortened(bytes, boot_id);
+    let journal = journal::fold(bytes);
+    if journal.lost() > 0 {
+        return Ok(None);
+    }
+    let kept = shortened(bytes, &numbers(&journal, boot_id));
     if kept.len() > bytes.len() / 2 {
         return Ok(None);
     }
@@ -50,8 +55,7 @@ fn gone(dir: &OwnedFd, name: &str) -> Result<(), Errno> {
 }
 
 /// The lines of applications that can still be undone, of the newest ones, and what only a later version understands.
-fn shortened(bytes: &[u8], boot_id: &str) -> Vec<u8> {
-    let numbers = numbers(&journal::fold(bytes), boot_id);
+fn shortened(bytes: &[u8], numbers: &BTreeSet<u64>) -> Vec<u8> {
     let matters = |text: &&[u8]| match Line::decode(text) {
         Ok(line) => numbers.contains(&line.number),
         Err(Damage::Unknown) => true,
@@ -192,6 +196,19 @@ pub(super) mod tests {
         let mut file = File::open(dir.path()).expect("opened");
         file.append(numbers, &Entry::Confirmed, true).expect("written");
         assert_eq!(lost(), Ok((0, false)));
+    }
+
+    #[test]
+    fn what_was_tampered_with_stays_to_be_seen() {
+        let dir = directory();
+        long(dir.path());
+        let path = dir.path().join(JOURNAL);
+        let mut bytes = std::fs::read(&path).expect("read");
+        bytes[LENGTH as usize / 2] ^= 1;
+        std::fs::write(&path, &bytes).expect("written");
+        drop(File::open(dir.path()).expect("opened"));
+        assert_eq!(std::fs::metadata(&path).expect("there").len(), bytes.len() as u64);
+        assert!(read(dir.path()).expect("read").lost() > 0);
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Place<'_> {
             let _ = fs::remove_dir(&folder);
             let _ = fs::remove_file(&file);
         } else {
-            fs::create_dir_all(&folder).map_err(failed(&folder))?;
+            super::own_folder(&folder).map_err(failed(&folder))?;
             let mut text = String::new();
             for variable in ["IRQBALANCE_ARGS", "OPTIONS"] {
                 let own = self.configured(name, variable);
@@ -152,9 +152,9 @@ impl Place<'_> {
                     text.extend([variable, "=\"", &own, &bans.join(" "), "\"\n"]);
                 }
             }
-            fs::write(&file, text).map_err(failed(&file))?;
+            super::own_file(&file, &text).map_err(failed(&file))?;
             let drop_in = format!("[Service]\nEnvironmentFile={}\n", file.display());
-            fs::write(&unit, drop_in).map_err(failed(&unit))?;
+            super::own_file(&unit, &drop_in).map_err(failed(&unit))?;
         }
         self.run("systemctl", &["daemon-reload"]).map(drop)
     }

@@ -39,7 +39,7 @@ fn put_drop_in(top: &Path, unit: &str, property: &str, text: &str) -> Result<boo
         // Other properties may have drop-ins there.
         let _ = path.parent().map(fs::remove_dir);
     } else {
-        fs::write(&path, format!("{text}\n")).map_err(failed)?;
+        super::own_file(&path, &format!("{text}\n")).map_err(failed)?;
     }
     Ok(true)
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use topotop_model::recording::Chunk;
 use topotop_model::text::printable;
@@ -34,7 +34,7 @@ impl Sink {
     /// A new file that its owner alone can read.
     pub(super) fn create(path: &Path) -> Result<Self, String> {
         let name = printable(&path.display().to_string()).into_owned();
-        let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
+        let file = crate::folder::new_file(path);
         let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => format!("{name}: file exists: choose another name or remove it"),
             _ => format!("{name}: {}", crate::trust::said(&error)),
