@@ -28,10 +28,11 @@ trap 'exit 130' INT TERM
 
 "$topotop" record --interval "$interval" --for "${minutes}m" -o "$dir/churn.rec" 2>"$dir/said" &
 recorder=$!
-python3 - "$group" "$forks" "$groups" "$dir/lived" <<'PY' &
+python3 - "$group" "$forks" "$groups" "$dir/lived" "$dir/made" <<'PY' &
 import os, sys, time
 group, forks, groups, lived = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 tick, n, late = 0.05, 0, time.monotonic()
+begun = late
 out = open(lived, "w", buffering=1)
 while True:
     for at in range(max(1, round(groups * tick))):
@@ -54,6 +55,11 @@ while True:
     except ChildProcessError:
         pass
     n, late = n + 1, late + tick
+    if n % 1200 == 0:
+        made = open(sys.argv[5], "w")
+        print(f"{n * max(1, round(forks * tick)) / (time.monotonic() - begun):.0f} forks/s, "
+              f"{n * max(1, round(groups * tick)) / (time.monotonic() - begun):.0f} groups/s", file=made)
+        made.close()
     time.sleep(max(0, late - time.monotonic()))
 PY
 pids=$!
@@ -66,12 +72,22 @@ while kill -0 $recorder 2>/dev/null && [ $at -le "$minutes" ]; do
     resident=$(awk '/^VmRSS/ { print $2 }' /proc/$recorder/status 2>/dev/null)
     threads=$(awk '/^Threads/ { print $2 }' /proc/$recorder/status 2>/dev/null)
     seconds=$(awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz }' /proc/$recorder/stat 2>/dev/null)
-    printf '%6d  %12s  %11d  %7s  %5s\n' $at "$resident" "$(ls /proc/$recorder/fd 2>/dev/null | wc -l)" "$threads" "$seconds"
+    descriptors=$(ls /proc/$recorder/fd 2>/dev/null | wc -l)
+    printf '%6d  %12s  %11d  %7s  %5s\n' $at "$resident" "$descriptors" "$threads" "$seconds"
+    # After ten minutes it has seen whatever comes again.
+    if [ $at -eq 10 ]; then resident_10=$resident descriptors_10=$descriptors; fi
+    if [ -n "$resident" ]; then resident_last=$resident descriptors_last=$descriptors; fi
     at=$((at + 1))
     sleep 60 & wait $!
 done
 wait $recorder
-echo "recorder: exit status $?; $(cat "$dir/said")"
+echo "recorder: exit status $?; $(cat "$dir/said"); made: $(cat "$dir/made" 2>/dev/null)"
+grew=0
+if [ -n "${resident_10:-}" ]; then
+    echo "from minute 10: resident $resident_10 to $resident_last KiB, descriptors $descriptors_10 to $descriptors_last"
+    # A few pages more are no growth: a twentieth, and four descriptors.
+    [ "$resident_last" -le $((resident_10 + resident_10 / 20)) ] && [ "$descriptors_last" -le $((descriptors_10 + 4)) ] || grew=1
+fi
 "$topotop" export "$dir/churn.rec" -s processes -o "$dir/processes.csv" || exit 1
 python3 - "$dir/processes.csv" "$dir/lived" <<'PY'
 import csv, datetime, sys
@@ -83,5 +99,8 @@ began = [(pid, float(at)) for pid, at in map(str.split, open(sys.argv[2]))]
 lived = [pid for pid, at in began if sum(at < sample < at + 3 for sample in samples) >= 2]
 lost = [pid for pid in lived if pid not in seen]
 print(f"samples: {len(samples)}; processes that lived through two: {len(lived)}; lost: {len(lost)}")
-sys.exit(bool(lost))
+sys.exit(bool(lost) or not lived)
 PY
+lost=$?
+[ $grew -eq 0 ] || echo "churn.sh: the recorder grew" >&2
+exit $((lost | grew))
