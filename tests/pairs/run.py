@@ -2,8 +2,8 @@
 """Records pairs of real load tests as a user would, compares them with `topotop diff` and checks the answers.
 
 A pair passes where the application's own number comes first, an effect of 15 % or more has its direction, and the 95 %
-interval contains the ratio of the figures that the programs print themselves. Another load in the second run (`foreign`), or
-a load that ends early (`ended`), must leave the answer open for that reason. Of twenty pairs of neighbours in a row of
+interval contains the ratio of the figures that the programs print themselves. Another load in the second run (`foreign`),
+a load that ends early (`ended`) or time that the hypervisor takes (`steal`) must leave the answer open for that reason. Of twenty pairs of neighbours in a row of
 runs of one test (`same`, 60 samples each) at most one may differ, and three quarters must be `no_change`.
 Half an hour to an hour on a quiet machine: `--only` runs a part, and Ctrl-C leaves nothing behind.
 Needs postgresql, fio, redis, nginx, wrk and erlang-base (apt-get install), and root for two control groups. Exit status 1 if one failed.
@@ -66,6 +66,7 @@ class Bench:
         os.chmod(self.dir, 0o755)
         self.children = []
         self.count = 0
+        self.within = []
 
     def start(self, *command):
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -93,7 +94,7 @@ class Bench:
             os.remove(path)
         more = ["--anonymise"] if self.options.anonymise else []
         try:
-            done = subprocess.run([self.options.topotop, "record", "-o", path, *more, *metric, "--", *command],
+            done = subprocess.run([*self.within, self.options.topotop, "record", "-o", path, *more, *metric, "--", *command],
                                   capture_output=True, text=True, timeout=4 * self.options.seconds + 120)
         except subprocess.TimeoutExpired as error:
             raise Failed(f"{name}: no end after {error.timeout:.0f} s") from error
@@ -262,6 +263,35 @@ class Other:
             self.bench.stop(child)
 
 
+# A /proc/stat of its own for the recorder, in which the hypervisor takes a third of the time of each CPU.
+STEAL = """set -e
+stat=$(mktemp) && cat /proc/stat > $stat
+mount --make-rprivate / && exec 9< /proc/stat && mount --bind $stat /proc/stat
+(taken=0
+while :; do
+    taken=$((taken + 3))
+    awk -v taken=$taken '/^cpu[0-9]/ { $9 += taken } /^cpu / { $9 += cpus * taken } { print }' cpus=$(nproc) /proc/self/fd/9 > $stat.new
+    cat $stat.new > $stat
+    sleep 0.1
+done) > /dev/null 2>&1 &
+ticker=$!
+"$@" && status=0 || status=$?
+kill $ticker; rm -f $stat $stat.new
+exit $status
+"""
+
+
+class Steal:
+    """A busy host, as far as the recorder can see. Needs root."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        bench.within = ["unshare", "-m", "bash", "-c", STEAL, "steal"]
+
+    def end(self):
+        self.bench.within = []
+
+
 def of(make, use):
     """One run of a load beside or on something that is there only for it."""
     thing = make()
@@ -294,17 +324,18 @@ def loads(bench):
         "nginx": (lambda: of(lambda: Nginx(bench, 1), lambda nginx: nginx.wrk("nginx-1")),
                   lambda: of(lambda: Nginx(bench, 4), lambda nginx: nginx.wrk("nginx-4"))),
     }
-    web = lambda name, seconds=None: of(lambda: Nginx(bench, 4), lambda nginx: nginx.wrk(name, seconds))
+    web = lambda name, seconds=None, workers=4: of(lambda: Nginx(bench, workers), lambda nginx: nginx.wrk(name, seconds))
     sides |= {
         "foreign": (lambda: web("alone"), lambda: of(lambda: Other(bench), lambda _: web("crowded"))),
         "ended": (lambda: web("whole"), lambda: web("ends", 5)),
+        "steal": (lambda: web("own"), lambda: of(lambda: Steal(bench), lambda _: web("stolen", workers=1))),
     }
     # The steadiest of these programs on a shared host: what is asked is what noise does to verdicts, not how much there is.
     return sides, lambda: web("same"), made
 
 
 # Pairs that must stay open, and why.
-OPEN = {"foreign": "foreign_cpu", "ended": "load_ended"}
+OPEN = {"foreign": "foreign_cpu", "ended": "load_ended", "steal": "steal"}
 
 
 def judged(name, document, ratio):
@@ -368,7 +399,7 @@ def same(bench, load):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--topotop", default="target/release/topotop")
-    arguments.add_argument("--only", help="these, separated by commas: clients, cpus, throttle, redis, broker, nginx, foreign, ended, same")
+    arguments.add_argument("--only", help="these, separated by commas: clients, cpus, throttle, redis, broker, nginx, foreign, ended, steal, same")
     arguments.add_argument("--seconds", type=int, default=30, help="of each run")
     arguments.add_argument("--repeat", type=int, default=3, help="of each pair")
     arguments.add_argument("--same", type=int, default=20, help="pairs of the same load")
