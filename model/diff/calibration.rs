@@ -58,9 +58,11 @@ impl Source {
     }
 }
 
-/// Intervals of 95 % that hold the effect under recorded noise, at least, in percent: some of it is slower than a window
-/// tells. Under noise of known autocorrelation it is 92 (`decide`'s tests).
-const HELD: f64 = 88.0;
+/// Intervals of 95 % that contain the effect, at least, in percent. The noise of nginx is slower than a window of 60 samples
+/// shows.
+fn least_held(name: &str) -> f64 {
+    if name.starts_with("nginx") { 88.0 } else { 92.0 }
+}
 
 /// Of a hundred pairs: changed, no difference, and intervals that hold the effect.
 fn rates(source: &Source, samples: usize, effect: f64, pairs: u64) -> [f64; 3] {
@@ -89,9 +91,9 @@ fn recorded_noise_is_rarely_called_a_change() {
         for (samples, most) in [(20, 2.0), (60, 1.0)] {
             let [changed, _, held] = rates(&series, samples, 0.0, 400);
             assert!(changed <= most, "{name}, {samples} samples: {changed} % false");
-            assert!(held >= HELD, "{name}, {samples} samples: {held} % held");
+            assert!(held >= least_held(&name), "{name}, {samples} samples: {held} % held");
             let held = rates(&series, samples, 0.2, 400)[2];
-            assert!(held >= HELD, "{name}, {samples} samples: {held} % held with an effect of 20 %");
+            assert!(held >= least_held(&name), "{name}, {samples} samples: {held} % held with an effect of 20 %");
             assert!(rates(&series, samples, 9.0, 50)[0] > 99.9, "{name}, {samples} samples: a step of ten times");
         }
     }

@@ -39,7 +39,12 @@ use topotop_model::locale::fix::machine as text;
 
 /// Writes a file that others cannot change, whatever the umask of whoever started this: systemd believes it.
 fn own_file(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::options().write(true).create(true).truncate(true).mode(0o644).open(path)?;
+    // A new one: who has the old one open may go on writing to that.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::options().write(true).create_new(true).mode(0o644).open(path)?;
     file.set_permissions(Permissions::from_mode(0o644))?;
     file.write_all(text.as_bytes())
 }
