@@ -26,6 +26,8 @@ const ABSENT_BYTES: f64 = FOREIGN_BYTES / 10.0;
 /// The CPUs that a process uses, and the bytes that it reads and writes.
 const CORES: &str = "process.cores";
 const BYTES: [&str; 2] = ["process.read_bytes", "process.write_bytes"];
+/// A control group that waits for its I/O for such a share of the time is held back.
+const HELD: f64 = 0.5;
 /// Packets per second from which an interface that one side does not use counts, and that part of all.
 const FOREIGN_PACKETS: f64 = 1000.0;
 /// Slow-downs for heat per reading of the counters that count.
@@ -118,8 +120,8 @@ fn foreign(rows: &[Row], metric: &str, load: Option<&Watch>, least: f64, absent:
     let of_cores = metric == CORES;
     let one_sided = |(name, [before, after]): (Name, [f64; 2])| {
         let absent = if of_cores { absent.max(ABSENT_PART * before.max(after)) } else { absent };
-        let is_one = before.min(after) <= absent && !(of_cores && stays_at_disk(rows, &name));
-        is_one.then_some((name, after - before))
+        let stays = (of_cores && stays_at_disk(rows, &name)) || is_held(rows, &name);
+        (before.min(after) <= absent && !stays).then_some((name, after - before))
     };
     let changes: Vec<(Name, f64)> = others(rows, metric, load).into_iter().filter_map(one_sided).collect();
     let sum = |sign: f64| changes.iter().map(|one| (one.1 * sign).max(0.0)).sum::<f64>();
@@ -154,6 +156,22 @@ fn stays_at_disk(rows: &[Row], name: &Name) -> bool {
     BYTES.iter().any(|metric| {
         let [before, after] = others(rows, metric, None).get(name).copied().unwrap_or_default();
         before.max(after) >= FOREIGN_BYTES && before.min(after) > ABSENT_BYTES
+    })
+}
+
+/// True of a user of disks that does little on one side because its control group waits for them there: an I/O limit may
+/// leave less than what counts.
+fn is_held(rows: &[Row], name: &Name) -> bool {
+    let waits = |path: &Name, after: bool| {
+        let is_pressure = |row: &&Row| {
+            row.metric.id == "cgroup.io_pressure" && matches!(&row.subject, Subject::Cgroup(group) if group == path)
+        };
+        rows.iter().find(is_pressure).is_some_and(|row| mean(if after { row.after } else { row.before }) >= HELD)
+    };
+    rows.iter().filter(|row| BYTES.contains(&row.metric.id)).any(|row| {
+        let Subject::Process { comm, cgroup } = &row.subject else { return false };
+        let (before, after) = (mean(row.before), mean(row.after));
+        comm == name && before.min(after) > 0.0 && before != after && waits(cgroup, after < before)
     })
 }
 

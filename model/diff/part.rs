@@ -42,24 +42,30 @@ impl Default for Window {
 }
 
 /// The steady parts of two sides by a load; all of them where nothing measures it. `runs_on` is true where they end while
-/// the load does not.
-pub(super) fn parts<'a>(sides: [&'a Side; 2], load: Option<&Watch>, runs_on: bool) -> [Part<'a>; 2] {
-    sides.map(|side| {
-        let blocks = usize::try_from(side.samples().div_ceil(side.block().max(1))).unwrap_or(usize::MAX);
-        let all = Steady::all(blocks);
-        let known = |load: &Watch| Watch { subject: side.called(&load.subject), metric: load.metric };
-        let mut values = load.map(|load| side.by_block(&known(load))).unwrap_or_default();
-        let steady = if values.iter().flatten().next().is_some() {
-            values.resize(blocks, None);
-            let block_seconds = Part { side, steady: all, blocks }.block_seconds().unwrap_or(1.0);
-            let patience = (SILENT * gap(&values)).max(SILENT_SECONDS / block_seconds).ceil() as usize;
-            let ends = Ends::with_load(blocks, block_seconds, patience);
-            steady(&values, if runs_on { Ends::within_load(patience) } else { ends })
-        } else {
-            all
-        };
-        Part { side, steady, blocks }
-    })
+/// the load does not: around a fix.
+pub(super) fn parts<'a>([before, after]: [&'a Side; 2], load: Option<&Watch>, runs_on: bool) -> [Part<'a>; 2] {
+    if runs_on {
+        [
+            part(before, load, |_, _, patience| Ends::within_load(patience)),
+            part(after, load, |n, _, patience| Ends::after_fix(n, patience)),
+        ]
+    } else {
+        [before, after].map(|side| part(side, load, Ends::with_load))
+    }
+}
+
+fn part<'a>(side: &'a Side, load: Option<&Watch>, ends: impl Fn(usize, f64, usize) -> Ends) -> Part<'a> {
+    let blocks = usize::try_from(side.samples().div_ceil(side.block().max(1))).unwrap_or(usize::MAX);
+    let all = Part { side, steady: Steady::all(blocks), blocks };
+    let known = |load: &Watch| Watch { subject: side.called(&load.subject), metric: load.metric };
+    let mut values = load.map(|load| side.by_block(&known(load))).unwrap_or_default();
+    if values.iter().flatten().next().is_none() {
+        return all;
+    }
+    values.resize(blocks, None);
+    let block_seconds = all.block_seconds().unwrap_or(1.0);
+    let patience = (SILENT * gap(&values)).max(SILENT_SECONDS / block_seconds).ceil() as usize;
+    Part { steady: steady(&values, ends(blocks, block_seconds, patience)), ..all }
 }
 
 /// Blocks between two values of a load, mostly.

@@ -44,18 +44,25 @@ pub struct Ends {
     pub tail: usize,
     /// So many samples with hardly any load are its end, at most, unless there is none at all.
     pub idle: usize,
+    /// So many samples above the level at the beginning are what had waited for a fix, at most.
+    pub burst: usize,
 }
 
 impl Ends {
     /// Of a window that ends with its load, in samples of so many seconds.
     pub fn with_load(samples: usize, seconds: f64, patience: usize) -> Self {
         let tail = (TAIL_SECONDS / seconds.max(1e-3)).ceil() as usize;
-        Self { patience, tail: tail.max(samples / 20), idle: samples / 3 }
+        Self { patience, tail: tail.max(samples / 20), idle: samples / 3, burst: 0 }
     }
 
     /// Of a window that ends while its load runs on.
     pub fn within_load(patience: usize) -> Self {
-        Self { patience, tail: 0, idle: 0 }
+        Self { patience, tail: 0, idle: 0, burst: 0 }
+    }
+
+    /// Of a window of so many samples that begins with a fix: what could not be done before comes first, all at once.
+    pub fn after_fix(samples: usize, patience: usize) -> Self {
+        Self { burst: samples / 4, ..Self::within_load(patience) }
     }
 }
 
@@ -104,7 +111,8 @@ pub fn steady(load: &[Option<f64>], may: Ends) -> Steady {
         let is_left = rest.iter().sum::<f64>() >= NOTHING * high * rest.len() as f64;
         end = if is_left && rest.len() > may.idle { End::Collapsed } else { End::Ended };
     }
-    let (from, to) = ends(part, may.tail);
+    let (ramp, to) = ends(part, may.tail);
+    let from = if ramp == 0 { burst(part, may.burst) } else { ramp };
     if to < kept && end == End::Steady {
         end = End::Tail;
     }
@@ -159,6 +167,16 @@ fn ends(values: &[f64], longest: usize) -> (usize, usize) {
     }
     // One low sample at an edge may be a dip like others.
     (if first > 1 { first } else { 0 }, if n - last > 1 { last } else { n })
+}
+
+/// Samples at the beginning that are above the level by a tenth and by three deviations; none where they are more than
+/// `most`: then the level fell.
+fn burst(values: &[f64], most: usize) -> usize {
+    let (level, spread) = level(values);
+    let limit = level + (BELOW * level.abs()).max(DEVIATIONS * spread);
+    let above = values.iter().take_while(|value| **value > limit).count();
+    // One high sample may be a peak like others.
+    if above > 1 && above <= most && values.len() - above >= FEWEST { above } else { 0 }
 }
 
 /// The change of level inside of a window: the best split into two parts of four values or more, if their means differ by
@@ -283,6 +301,18 @@ mod tests {
         assert_eq!((steady(&tail, 5).last, steady(&tail, 5).end), (25, End::Tail));
         // A window of a fix ends while its load runs on.
         assert_eq!(super::steady(&tail, Ends::within_load(5)).last, 28);
+    }
+
+    #[test]
+    fn a_burst_after_a_fix_is_left_out_and_a_lower_level_is_not() {
+        let after_fix = |load: &[f64]| super::steady(&some(load), Ends::after_fix(load.len(), 5)).first;
+        let with = |high: usize| [vec![150.0; high], wobble(100.0, 40 - high)].concat();
+        assert_eq!(
+            (after_fix(&with(1)), after_fix(&with(6)), after_fix(&with(10)), after_fix(&with(14))),
+            (0, 6, 10, 0)
+        );
+        assert_eq!(super::steady(&some(&with(6)), Ends::within_load(5)).first, 0, "before a fix");
+        assert_eq!(after_fix(&[vec![20.0, 50.0], wobble(100.0, 30)].concat()), 2, "a ramp");
     }
 
     #[test]

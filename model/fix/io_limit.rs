@@ -59,6 +59,8 @@ fn breaks(shared: &Shared<'_>, version: u32) -> Vec<String> {
     } else {
         breaks.push(text::BREAKS_V2.to_string());
     }
+    // Seen: a held writer's page of the inode table is locked until its write has been let through.
+    breaks.push(text::BREAKS_FILE_SYSTEM.to_string());
     breaks.push(text::BreaksCount { disk: &name }.to_string());
     breaks
 }

@@ -57,6 +57,25 @@ stop() {
 # A disk that serves twenty requests a second, and one without a limit.
 slow_disk() { mount -o noatime /dev/vdd /slow; }
 no_slow_disk() { umount /slow; }
+# The same disk with two file systems, /slow/1 and /slow/2.
+slow_disk_halves() {
+    local half sectors=$(($(cat /sys/block/vdd/size) / 2))
+    mount -t tmpfs slow /slow
+    for half in 1 2; do
+        addpart /dev/vdd $half $(((half - 1) * sectors)) $sectors
+        mke2fs -q -F -t ext4 -O ^has_journal -E lazy_itable_init=1 /dev/vdd$half
+        mkdir /slow/$half
+        mount -o noatime /dev/vdd$half /slow/$half
+    done
+}
+no_slow_disk_halves() {
+    local try
+    # A killed writer is gone once the write that it waits for is done.
+    for try in {1..40}; do umount /slow/1 /slow/2 2> /dev/null && break; sleep 0.5; done
+    umount /slow
+    delpart /dev/vdd 1; delpart /dev/vdd 2
+    mke2fs -q -F -t ext4 -O ^has_journal -E lazy_itable_init=1 /dev/vdd
+}
 data() { mount -o noatime /dev/vdc /data; }
 no_data() { find /data -type f -delete; umount /data; }
 # Waits for so many pages that wait for their disk.

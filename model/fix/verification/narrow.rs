@@ -48,7 +48,7 @@ pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
         nics: nics(frame, nic),
         disks: disks(frame, disk),
         cgroups: frame.cgroups.iter().filter(|row| group(&row.path)).cloned().collect(),
-        processes: processes(frame, process),
+        processes: processes(frame, process, group),
         pressure: frame.pressure.clone(),
         metrics: frame.metrics.clone(),
         sections: sections(frame),
@@ -95,10 +95,16 @@ fn disks(frame: &Frame, watched: impl Fn(&Arc<str>) -> bool) -> Vec<Disk> {
 }
 
 /// The watched processes whole; of others that use a CPU or disks only what tells whether another load came.
-fn processes(frame: &Frame, watched: impl Fn(&Arc<str>, &Arc<str>) -> bool) -> Vec<Process> {
+fn processes(
+    frame: &Frame,
+    watched: impl Fn(&Arc<str>, &Arc<str>) -> bool,
+    group: impl Fn(&Arc<str>) -> bool,
+) -> Vec<Process> {
     let busy = |row: &Process| {
         let bytes = row.read_bytes_per_second.unwrap_or_default() + row.write_bytes_per_second.unwrap_or_default();
-        !row.kernel && (row.cpu_cores >= Some(0.02) || bytes >= 100_000.0)
+        // In a group that the fix is for, who hardly writes any more may be held back by it.
+        let least = if group(&row.cgroup) { f64::MIN_POSITIVE } else { 100_000.0 };
+        !row.kernel && (row.cpu_cores >= Some(0.02) || bytes >= least)
     };
     let reduced = |row: &Process| Process {
         pid: row.pid,

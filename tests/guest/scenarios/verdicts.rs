@@ -55,8 +55,12 @@ pub(super) const QUOTA: Scenario = Scenario {
 pub(super) const WRITER: Scenario = Scenario {
     name: "verdict-shared-disk",
     proves: "F-IOMAX on one of two writers of a disk is judged improved",
-    inject: disk::SHARED.inject,
-    clean: disk::SHARED.clean,
+    // A held writer's page of the inode table stays locked: on one file system the other one waits for it.
+    inject: "slow_disk_halves; group queue; group search
+        in_group queue /test/tool sync /slow/1/queue; for file in 1 2 3 4; do
+            in_group search bash -c \"while :; do dd if=/dev/zero of=/slow/2/$file bs=64k count=16 conv=notrunc oflag=direct status=none; done\"
+        done; sleep 3",
+    clean: "stop; no_slow_disk_halves; no_group queue search",
     steps: &[Step::Improves(Improves {
         id: "IO-02/disk%3Avdd/F-IOMAX",
         options: "--set group=/search --set iops=2",

@@ -5,7 +5,7 @@ use super::{BUSY, Load, frame, verify};
 use crate::IdSet;
 use crate::diff::{Subject, Watch};
 use crate::fix::Verify;
-use crate::frame::{Frame, Nic, NicRates, Pressure, Process, Topology};
+use crate::frame::{Cgroup, Frame, Nic, NicRates, Pressure, PressureStall, Process, Topology};
 use std::sync::Arc;
 
 /// Forty seconds before and forty after, the load at a level in each; `change` adds what else is there.
@@ -147,6 +147,26 @@ fn who_is_held_back_by_an_io_limit_has_not_left() {
     };
     assert_eq!(with(1e6).0, "improved");
     assert_eq!(with(0.0).1, "another load stopped: fio uses 0.4 fewer cores");
+}
+
+#[test]
+fn who_waits_for_its_io_has_not_left() {
+    let mut verify = of_host();
+    verify.shown.push(Watch { subject: Subject::Cgroup("/backup".into()), metric: "cgroup.io_pressure" });
+    let with = |waits, bytes| {
+        judged(&verify, tps(1000.0, 1500.0), |frame, after| {
+            let mut group = Cgroup { path: "/backup".into(), ..Cgroup::default() };
+            let stall = PressureStall { some_ratio: Some(if after { waits } else { 0.9 }), ..Default::default() };
+            group.pressure.io = Some(stall);
+            frame.cgroups = vec![group];
+            let bytes = Some(if after { bytes } else { 3e9 });
+            let hog = Process { cgroup: "/backup".into(), write_bytes_per_second: bytes, ..process("dd") };
+            frame.processes = vec![hog];
+        })
+    };
+    assert_eq!(with(0.95, 7e4).0, "improved");
+    let left = "another load on the disks: dd -2861 MiB/s";
+    assert_eq!((&*with(0.1, 7e4).1, &*with(0.95, 0.0).1), (left, left));
 }
 
 #[test]
