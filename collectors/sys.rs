@@ -8,6 +8,7 @@ pub mod ethtool;
 pub mod inherited;
 pub mod ioprio;
 pub mod netlink;
+pub mod null;
 pub mod pages;
 pub mod qdisc;
 pub mod xdp;

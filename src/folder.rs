@@ -1,5 +1,6 @@
 //! Folders that are written to: no stranger's link leads root into another one.
 
+use crate::output::broker::broker;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -29,10 +30,18 @@ pub(crate) fn open(folder: &Path) -> io::Result<OwnedFd> {
 
 /// A new file of its owner's alone, in the folder that a path names.
 pub(crate) fn new_file(path: &Path) -> io::Result<File> {
+    if let Some(broker) = broker() {
+        return broker.new_file(path);
+    }
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     let folder = open(path.parent().unwrap_or(Path::new(".")))?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o600))?))
+}
+
+/// Removes a file that was made here.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    broker().map_or_else(|| std::fs::remove_file(path), |broker| broker.remove(path))
 }
 
 fn readable(folder: &Path) -> rustix::io::Result<OwnedFd> {

@@ -1,5 +1,8 @@
 //! Where documents go: standard output, or a file that nobody sees before it is whole.
 
+pub(crate) mod broker;
+mod wire;
+
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -30,6 +33,16 @@ fn is_descriptor(path: &Path) -> bool {
         || path == Path::new("/dev/null")
 }
 
+/// What such a name leads to: the descriptor itself, which whoever may open nothing for writing has all the same.
+fn descriptor(path: &Path) -> io::Result<File> {
+    if path == Path::new("/dev/null") {
+        return topotop_collectors::sys::null::descriptor()?.try_clone();
+    }
+    let last = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let number = if last == "stderr" { Some(2) } else { last.parse().ok() };
+    topotop_collectors::sys::inherited::copy(number.ok_or(ErrorKind::NotFound)?)
+}
+
 /// A document on its way.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -55,9 +68,7 @@ impl Output {
         let Some(path) = path.filter(|path| !is_stdout(path)) else { return Ok(Self::stdout()) };
         let name = format!("-o {}", printable(&path.display().to_string()));
         let to = if is_descriptor(path) {
-            let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-            let fd = rustix::fs::open(path, flags, Mode::empty());
-            fd.map(|fd| To::Descriptor(BufWriter::new(File::from(fd)))).map_err(io::Error::from)
+            descriptor(path).map(|file| To::Descriptor(BufWriter::new(file)))
         } else {
             Draft::beside(path, true).and_then(|draft| Ok(To::Draft(BufWriter::new(draft.file.try_clone()?), draft)))
         };
@@ -112,8 +123,10 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), String> {
 
 /// Keeps a file of this user's, with its folder: whole or not at all, and in a regular file only.
 pub(crate) fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    match (broker::broker(), path.parent()) {
+        (Some(broker), _) => broker.make_folder_of(path)?,
+        (None, Some(folder)) => std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?,
+        (None, None) => {}
     }
     let mut draft = Draft::beside(path, true)?;
     draft.file.write_all(bytes)?;
@@ -124,6 +137,20 @@ pub(crate) fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) file: File,
+    hands: Hands,
+}
+
+/// Who gives a draft its name.
+#[derive(Debug)]
+enum Hands {
+    Own(Own),
+    /// The output broker, which knows it by a number; none once it is done.
+    Broker(Option<u32>),
+}
+
+/// A draft's place.
+#[derive(Debug)]
+struct Own {
     folder: OwnedFd,
     name: OsString,
     /// The name until it is whole, where the file system knows no file without one.
@@ -134,6 +161,44 @@ pub(crate) struct Draft {
 impl Draft {
     /// A draft of `path`, which is no link and nothing but a regular file, if anything; nothing unless it may be replaced.
     pub(crate) fn beside(path: &Path, replace: bool) -> io::Result<Self> {
+        if let Some(broker) = broker::broker() {
+            let (file, number) = broker.draft(path, replace)?;
+            return Ok(Self { file, hands: Hands::Broker(Some(number)) });
+        }
+        let (file, own) = Own::beside(path, replace)?;
+        Ok(Self { file, hands: Hands::Own(own) })
+    }
+
+    /// Gives it its name, once it is on the disk.
+    pub(crate) fn publish(self) -> io::Result<()> {
+        self.file.sync_data()?;
+        self.name()
+    }
+
+    /// Gives it its name without waiting for the disk: of what is lost with the power nobody is the poorer.
+    pub(crate) fn name(mut self) -> io::Result<()> {
+        match &mut self.hands {
+            Hands::Own(own) => own.name(&self.file),
+            Hands::Broker(number) => match (broker::broker(), number.take()) {
+                (Some(broker), Some(number)) => broker.name(number),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Hands::Broker(Some(number)) = self.hands
+            && let Some(broker) = broker::broker()
+        {
+            broker.drop_draft(number);
+        }
+    }
+}
+
+impl Own {
+    fn beside(path: &Path, replace: bool) -> io::Result<(File, Self)> {
         let wrong = |text: String| io::Error::new(ErrorKind::InvalidInput, text);
         let name = path.file_name().ok_or_else(|| wrong(text::NO_FILE_NAME.to_string()))?.to_owned();
         let parent = path.parent().unwrap_or(Path::new("."));
@@ -149,18 +214,11 @@ impl Draft {
             },
         }
         let (file, temporary) = unnamed(&folder).map(|file| (file, None)).or_else(|_| named(&folder))?;
-        Ok(Self { file, folder, name, temporary, replace })
+        Ok((file, Self { folder, name, temporary, replace }))
     }
 
-    /// Gives it its name, once it is on the disk.
-    pub(crate) fn publish(self) -> io::Result<()> {
-        self.file.sync_data()?;
-        self.name()
-    }
-
-    /// Gives it its name without waiting for the disk: of what is lost with the power nobody is the poorer.
-    pub(crate) fn name(mut self) -> io::Result<()> {
-        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+    fn name(&mut self, file: &File) -> io::Result<()> {
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
         let link = |name: &OsStr| rustix::fs::linkat(CWD, own.as_str(), &self.folder, name, AtFlags::SYMLINK_FOLLOW);
         if self.temporary.is_none() && !self.replace {
             return Ok(link(&self.name)?);
@@ -190,7 +248,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for Own {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
             let _ = rustix::fs::unlinkat(&self.folder, temporary, AtFlags::empty());
@@ -229,7 +287,7 @@ fn first_free(mut make: impl FnMut(&OsStr) -> Result<(), Errno>) -> io::Result<O
 
 #[cfg(test)]
 mod tests {
-    use super::{Draft, Output, named};
+    use super::{Draft, Hands, Output, Own, named};
     use std::io::Write as _;
     use std::os::unix::fs::{MetadataExt as _, symlink};
     use std::path::Path;
@@ -291,9 +349,9 @@ mod tests {
         assert!(Draft::beside(&path, false).is_err());
         // Where files need a name from the beginning.
         for replace in [false, true] {
-            let mut draft = Draft::beside(&dir.path().join("b"), replace).expect("made");
             let folder = std::fs::File::open(dir.path()).expect("opened").into();
-            (draft.file, draft.temporary) = named(&folder).expect("made");
+            let (file, temporary) = named(&folder).expect("made");
+            let draft = Draft { file, hands: Hands::Own(Own { folder, name: "b".into(), temporary, replace }) };
             std::fs::write(dir.path().join("b"), "quicker").expect("written");
             assert_eq!(draft.publish().is_ok(), replace);
             assert_eq!(entries(dir.path()), 2);

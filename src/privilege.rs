@@ -1,7 +1,9 @@
 //! Rights that a verb does not need are given away before it reads anything: what reads as root cannot write as root.
 
+use crate::output::broker::{self, Places};
 use crate::output::is_stdout;
 use crate::starvation;
+use crate::sys::seccomp::Without;
 use rustix::io::Errno;
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, remove_capability_from_bounding_set,
@@ -16,7 +18,7 @@ use topotop_model::locale::error as text;
 pub(crate) enum Task {
     /// It reads this machine.
     Observe,
-    /// It reads a captured machine.
+    /// It reads a captured machine, or nothing but who records.
     Captured,
     /// It reads recordings.
     Decode,
@@ -41,11 +43,16 @@ pub(crate) fn has_any() -> bool {
 /// Keeps what a task needs of the capabilities that this process has, for itself and for all that it starts. Before any
 /// other thread starts: each has capabilities of its own.
 pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> {
+    restrict_to(task, Places::of(output))
+}
+
+/// The same with several places for outputs.
+pub(crate) fn restrict_to(task: Task, places: Places) -> Result<(), String> {
     if task == Task::Observe {
         topotop_collectors::hold_kernel_log();
         starvation::allow();
     }
-    give_up(task, output)?;
+    give_up(task, places)?;
     if task == Task::Observe {
         starvation::watch();
     } else {
@@ -54,20 +61,37 @@ pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> 
     Ok(())
 }
 
-fn give_up(task: Task, output: Option<&Path>) -> Result<(), String> {
-    let failed = |errno: Errno| text::PrivilegesKept { error: &topotop_collectors::state::words(errno) }.to_string();
-    if task == Task::Decode {
-        crate::sys::landlock::confine(output).map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
-    }
-    let own = capabilities(None).map_err(failed)?;
-    if own.permitted.is_empty() {
-        return Ok(());
+/// What root may do to its own files takes no capability: what reads a machine as root leaves its outputs to a broker.
+fn give_up(task: Task, places: Places) -> Result<(), String> {
+    let own = capabilities(None).map_err(failed)?.permitted;
+    let elsewhere = if places.any(is_elsewhere) { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
+    let without = match task {
+        Task::Decode => Without::Machine,
+        Task::Observe if rustix::process::geteuid().is_root() => Without::Files,
+        Task::Observe | Task::Captured => Without::Changes,
+    };
+    if task != Task::Observe {
+        let confined = crate::sys::landlock::confine(task == Task::Decode, places.paths());
+        confined.map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
     }
     let mut keep = task.capabilities();
-    if output.is_some_and(is_elsewhere) {
-        keep |= CapabilitySet::DAC_OVERRIDE;
+    if without == Without::Files {
+        let hand = CapabilitySet::DAC_READ_SEARCH | elsewhere;
+        topotop_collectors::sys::null::descriptor()
+            .map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
+        broker::start(places, || keep_only(own & hand, Without::Changes))?;
+    } else {
+        keep |= elsewhere;
     }
-    keep &= own.permitted;
+    if own.is_empty() && without != Without::Files { Ok(()) } else { keep_only(own & keep, without) }
+}
+
+fn failed(errno: Errno) -> String {
+    text::PrivilegesKept { error: &topotop_collectors::state::words(errno) }.to_string()
+}
+
+/// Keeps these capabilities, of this thread and what it starts, and no more.
+fn keep_only(keep: CapabilitySet, without: Without) -> Result<(), String> {
     set_no_new_privs(true).map_err(failed)?;
     clear_ambient_capability_set().or_else(unless(Errno::INVAL)).map_err(failed)?;
     for bit in 0..u64::BITS {
@@ -82,8 +106,7 @@ fn give_up(task: Task, output: Option<&Path>) -> Result<(), String> {
             }
         }
     }
-    crate::sys::seccomp::forbid(task == Task::Decode)
-        .map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
+    crate::sys::seccomp::forbid(without).map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
     let sets = CapabilitySets { effective: keep, permitted: keep, inheritable: CapabilitySet::empty() };
     set_capabilities(None, sets).map_err(failed)
 }

@@ -106,7 +106,8 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     // With the rights of the caller, before this program gives its own away.
     let command = Some(&args.command).filter(|command| !command.is_empty());
     let held = command.map(|command| child::hold(command, args.streams(), &plan.options.metrics)).transpose()?;
-    let task = if root.is_live() { Task::Observe } else { Task::Captured };
+    let (marks, live) = (marks::socket(), root.is_live());
+    let task = if live { Task::Observe } else { Task::Captured };
     privilege::restrict(task, Some(&args.output)).map_err(own)?;
     let (tell, events) = channel();
     let (stopped, signals) = (Arc::new(AtomicBool::new(false)), tell.clone());
@@ -116,7 +117,6 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     watched.map_err(|error| own(format!("signals: {error}")))?;
 
     let begun = Instant::now();
-    let live = root.is_live();
     let mut sampler = Sampler::new(root, &plan.options);
     let mut anonymiser = args.anonymise.then(|| Anonymiser::new(Names::new(std::hash::RandomState::new())));
     let mut first = sampler.sample();
@@ -141,7 +141,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
             anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
         recorder.bracket(held, recorded_as, tell.clone())?;
     }
-    marks::listen((!args.streams()).then_some(args.output.as_path()), sink.clone());
+    marks::listen(marks, (!args.streams()).then_some(args.output.as_path()), sink.clone());
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();
     let sampling = Sampling { sampler, anonymiser, judge, interval: plan.interval, sink, last: first.stamp, stopped };

@@ -7,8 +7,9 @@ use crate::fix::broker::{self, Broker};
 use crate::fix::order::Reach;
 use crate::fix::session::MachineWriter;
 use crate::fix::writer::LocalWriter;
+use crate::output::broker::Places;
 use crate::output::print;
-use crate::privilege::{Task, has_any, restrict};
+use crate::privilege::{Task, has_any, restrict, restrict_to};
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
@@ -247,7 +248,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
         Some(Command::Man) => return print(&manual::page()?),
-        Some(Command::Mark(args)) => return restrict(Task::Observe, None).and_then(|()| crate::mark::run(args)),
+        Some(Command::Mark(args)) => return restrict(Task::Captured, None).and_then(|()| crate::mark::run(args)),
         Some(Command::Export(args)) => {
             restrict(Task::Decode, args.output.as_deref())?;
             return dump::run(args);
@@ -283,7 +284,8 @@ fn command(cli: &Cli) -> Result<(), String> {
         Some(Command::Serve(args)) => {
             // Before this process gives up the right to open sockets.
             let doors = serve::open(args, global)?;
-            let plan = reading(global, &config, args.from.is_some(), None)?;
+            let socket = args.socket.as_deref().filter(|_| args.from.is_none());
+            let plan = reading(global, &config, args.from.is_some(), socket)?;
             serve::run(args, doors, || root(global), plan)
         }
         Some(Command::Capture(args)) => {
@@ -296,13 +298,17 @@ fn command(cli: &Cli) -> Result<(), String> {
 
 /// What to sample and how, by a process that goes on to read only.
 fn reading(global: &Global, config: &Config, recorded: bool, output: Option<&Path>) -> Result<Plan, String> {
+    reading_with(global, config, recorded, Places::of(output))
+}
+
+fn reading_with(global: &Global, config: &Config, recorded: bool, places: Places) -> Result<Plan, String> {
     let plan = plan_of(global, config, global.root.is_none() && !recorded)?;
     let task = match (recorded, &global.root) {
         (true, _) => Task::Decode,
         (false, Some(_)) => Task::Captured,
         (false, None) => Task::Observe,
     };
-    restrict(task, output)?;
+    restrict_to(task, places)?;
     Ok(plan)
 }
 
@@ -368,7 +374,10 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     if config.record.directory.is_none() {
         app.recordings = startup::recordings(global);
     }
-    let plan = reading(global, config, false, config.record.directory.as_deref())?;
+    startup::hold_terminal();
+    let files = app.layout.iter().cloned().collect();
+    let folders = app.exports.iter().cloned().chain([app.recordings.clone()]).collect();
+    let plan = reading_with(global, config, false, Places { files, folders })?;
     let newest = runtime::run(app, Some(hands), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| errors::NoSampler { error: &error }.to_string())
     })?;

@@ -63,6 +63,19 @@ pub(crate) fn recordings(global: &Global) -> PathBuf {
     state.filter(made).unwrap_or(here)
 }
 
+/// Keys are read from a terminal that standard input is not: opened now, since what reads as root opens nothing for
+/// writing later.
+pub(crate) fn hold_terminal() {
+    if std::io::stdin().is_terminal() {
+        return;
+    }
+    let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
+    // Without one the keys are missing, as they would be later.
+    if let Ok(terminal) = terminal {
+        let _ = rustix::stdio::dup2_stdin(&terminal);
+    }
+}
+
 /// The program as configured, before its first sample.
 pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
     let keymap = Keymap::new(&config.keys)?;

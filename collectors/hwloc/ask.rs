@@ -77,7 +77,7 @@ impl Asker {
 /// Runs the child and reads its answer.
 fn run(program: &Path, root: Option<&Path>) -> Result {
     let mut command = Command::new(program);
-    command.arg(VERB).args(root).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.arg(VERB).args(root).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(crate::sys::null::output());
     // What a user set for other programs must not describe another machine here.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HWLOC_")) {
         command.env_remove(name);

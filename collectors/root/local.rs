@@ -6,7 +6,7 @@ use super::inside::{open_inside, walk_by};
 use super::{Kept, Root, Use, reason, regular};
 use crate::mountinfo::point_and_kind;
 use crate::parse::lines;
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -54,10 +54,30 @@ impl Mounts {
             None => ResolveFlags::NO_XDEV,
         };
         match rustix::fs::openat2(here, name, flags, Mode::empty(), resolve) {
-            Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(here, name, flags, Mode::empty()).map_err(reason),
+            // A kernel before 5.6, or a filter of system calls: this program's own, as root.
+            Err(Errno::NOSYS | Errno::PERM) => open_by_look(here, name, flags, resolve).map_err(reason),
             opened => opened.map_err(reason),
         }
     }
+}
+
+/// The same in two steps: what a name leads to is looked at before it is opened.
+fn open_by_look(here: &OwnedFd, name: &OsStr, flags: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
+    if resolve.contains(ResolveFlags::NO_XDEV) {
+        let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if mount_of(&rustix::fs::openat(here, name, look, Mode::empty())?)? != mount_of(here)? {
+            return Err(Errno::XDEV);
+        }
+    }
+    rustix::fs::openat(here, name, flags, Mode::empty())
+}
+
+/// The mount of a file and its device; the file system itself is not asked. The number of the mount is 0 before Linux 5.8.
+fn mount_of(file: &OwnedFd) -> rustix::io::Result<(u64, u32, u32)> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    let facts = rustix::fs::statx(file, "", flags, StatxFlags::MNT_ID)?;
+    let has_mount = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::MNT_ID);
+    Ok((if has_mount { facts.stx_mnt_id } else { 0 }, facts.stx_dev_major, facts.stx_dev_minor))
 }
 
 /// A directory that nothing leads out of: the root, that of a process, or a user's.
@@ -161,8 +181,10 @@ impl<'a> Local<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Local, Mounts};
+    use super::{Local, Mounts, open_by_look};
     use crate::Root;
+    use rustix::fs::{OFlags, ResolveFlags};
+    use rustix::io::Errno;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
     use topotop_model::Reason;
@@ -204,6 +226,16 @@ mod tests {
         assert_eq!(read(&two, "a/b/file").as_deref(), Ok("text"));
         assert_eq!(read(&line(&at("home/other"), "nfs4"), "a/b/file").as_deref(), Ok("text"));
         assert!(read("", "../../etc/passwd").is_err() && read("", "a/b").is_err());
+    }
+
+    #[test]
+    fn another_mount_is_seen_without_the_newer_call() {
+        let root: std::os::fd::OwnedFd = std::fs::File::open("/").expect("opened").into();
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = |name: &str, resolve| open_by_look(&root, name.as_ref(), flags, resolve).map(drop);
+        assert_eq!(open("proc", ResolveFlags::NO_XDEV), Err(Errno::XDEV));
+        assert_eq!((open("proc", ResolveFlags::empty()), open("etc", ResolveFlags::NO_XDEV)), (Ok(()), Ok(())));
+        assert_eq!(open("no such name", ResolveFlags::NO_XDEV), Err(Errno::NOENT));
     }
 
     #[test]

@@ -1,7 +1,20 @@
 //! Descriptors that a process was started with, taken by their numbers.
 #![expect(unsafe_code, reason = "a number becomes a descriptor with an owner")]
 
+use std::fs::File;
+use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+
+/// Another descriptor of the same open file.
+pub fn copy(number: RawFd) -> io::Result<File> {
+    // SAFETY: asking for a copy of any number is harmless.
+    let copied = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if copied < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it has just been made, for this owner.
+    Ok(unsafe { File::from_raw_fd(copied) })
+}
 
 /// Takes a descriptor that nobody else in this process uses; none where there is none of that number, or where it is a
 /// standard stream.

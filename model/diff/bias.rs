@@ -171,7 +171,7 @@ fn is_held(rows: &[Row], name: &Name) -> bool {
     rows.iter().filter(|row| BYTES.contains(&row.metric.id)).any(|row| {
         let Subject::Process { comm, cgroup } = &row.subject else { return false };
         let (before, after) = (mean(row.before), mean(row.after));
-        comm == name && before.min(after) > 0.0 && before != after && waits(cgroup, after < before)
+        comm == name && before.min(after) > 0.0 && waits(cgroup, after < before)
     })
 }
 

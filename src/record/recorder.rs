@@ -79,7 +79,7 @@ impl Recorder {
         drop(writer.map(crate::recording::Writer::close));
         if let Some(path) = &self.path {
             // It was made here a moment ago.
-            let _ = std::fs::remove_file(path);
+            let _ = crate::folder::remove(path);
         }
     }
 
@@ -188,7 +188,7 @@ impl Recorder {
         let trouble = status.trouble.as_ref().filter(|_| !status.gone);
         if let Some(path) = self.path.as_ref().filter(|_| trouble.is_some() && status.samples == 0) {
             // Not one sample got into it.
-            let _ = std::fs::remove_file(path);
+            let _ = crate::folder::remove(path);
         }
         if let Some(error) = &status.broken {
             self.status = 2;

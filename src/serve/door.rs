@@ -1,12 +1,14 @@
 //! Listening sockets.
 
+use crate::output::broker::broker;
+use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use topotop_model::locale::serve as text;
@@ -22,38 +24,67 @@ pub(super) enum Door {
     /// An address and a port.
     Tcp(TcpListener),
     /// A path, with the file that it made there; none for one that systemd passed.
-    Unix { listener: UnixListener, _file: Option<Made> },
+    Unix { listener: UnixListener, path: PathBuf, _file: Option<Made> },
 }
 
 /// A socket's file, which goes with the socket.
 pub(super) struct Made {
-    path: PathBuf,
+    place: Place,
     file: File,
+}
+
+/// A name in a folder that stays the same, whatever its path leads to later.
+struct Place {
+    folder: OwnedFd,
+    name: OsString,
+    /// As the user named it.
+    shown: PathBuf,
 }
 
 /// Device, inode and time of modification: an inode's number is soon another file's.
 type File = (u64, u64, (i64, i64));
 
-impl Made {
-    fn at(path: &Path) -> Option<Self> {
-        Some(Self { path: path.to_path_buf(), file: file(path)? })
-    }
-}
-
 impl Drop for Made {
     fn drop(&mut self) {
         // What somebody else put there meanwhile is theirs.
-        if file(&self.path) == Some(self.file) {
+        if self.place.socket() == Some(self.file) {
             // Where its folder has gone or may not be written, nothing is to be done about it.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = self.place.remove();
         }
     }
 }
 
-/// A socket's file.
-fn file(path: &Path) -> Option<File> {
-    let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.file_type().is_socket())?;
-    Some((metadata.dev(), metadata.ino(), (metadata.mtime(), metadata.mtime_nsec())))
+impl Place {
+    /// No link that is a stranger's leads root to another folder.
+    fn of(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+        Ok(Self {
+            folder: crate::folder::open(path.parent().unwrap_or(Path::new(".")))?,
+            name,
+            shown: path.to_path_buf(),
+        })
+    }
+
+    /// For calls that take no folder; short, too: a socket's path has at most 107 bytes.
+    fn path(&self) -> PathBuf {
+        Path::new("/proc/self/fd").join(self.folder.as_raw_fd().to_string()).join(&self.name)
+    }
+
+    fn facts(&self) -> rustix::io::Result<rustix::fs::Stat> {
+        rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// The socket's file; none where it is something else.
+    fn socket(&self) -> Option<File> {
+        let facts = self.facts().ok()?;
+        let is_socket = FileType::from_raw_mode(facts.st_mode) == FileType::Socket;
+        is_socket.then_some((facts.st_dev, facts.st_ino, (facts.st_mtime, facts.st_mtime_nsec as i64)))
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        let own = || Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?);
+        broker().map_or_else(own, |broker| broker.remove(&self.shown))
+    }
 }
 
 fn failed(place: &dyn fmt::Display, error: &io::Error) -> String {
@@ -89,23 +120,25 @@ impl Door {
     pub(super) fn at(path: &Path) -> Result<Self, String> {
         let shown = path.display().to_string();
         let shown = printable(&shown);
-        if let Ok(metadata) = path.symlink_metadata() {
-            if !metadata.file_type().is_socket() {
+        let place = Place::of(path).map_err(|error| failed(&shown, &error))?;
+        if place.facts().is_ok() {
+            if place.socket().is_none() {
                 return Err(text::NotASocket { path: &shown }.to_string());
             }
-            if is_in_use(path).map_err(|error| failed(&shown, &error))? {
+            if is_in_use(&place.path()).map_err(|error| failed(&shown, &error))? {
                 return Err(text::SocketInUse { path: &shown }.to_string());
             }
-            std::fs::remove_file(path).map_err(|error| failed(&shown, &error))?;
+            place.remove().map_err(|error| failed(&shown, &error))?;
         }
         // No client may connect before the mode is set; no other thread creates files yet.
         let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-        let bound = UnixListener::bind(path);
+        let bound = UnixListener::bind(place.path());
         rustix::process::umask(before);
         let listener = bound.map_err(|error| failed(&shown, &error))?;
         // Not chmod by name: the owner of the folder may have put a link there.
         listener.set_nonblocking(true).map_err(|error| failed(&shown, &error))?;
-        Ok(Self::Unix { listener, _file: Made::at(path) })
+        let file = place.socket().map(|file| Made { place, file });
+        Ok(Self::Unix { listener, path: path.to_path_buf(), _file: file })
     }
 
     /// Its address; none for a path.
@@ -147,11 +180,7 @@ impl fmt::Display for Door {
                 Some(address) => write!(f, "http://{address}/metrics"),
                 None => f.write_str("tcp"),
             },
-            Self::Unix { listener, .. } => {
-                let address = listener.local_addr().ok();
-                let path = address.as_ref().and_then(|address| address.as_pathname()).unwrap_or(Path::new("unix"));
-                f.write_str(&printable(&path.display().to_string()))
-            }
+            Self::Unix { path, .. } => f.write_str(&printable(&path.display().to_string())),
         }
     }
 }
@@ -176,7 +205,12 @@ fn door_of(fd: OwnedFd) -> Option<Door> {
     }
     rustix::io::ioctl_fionbio(&fd, true).ok()?;
     match rustix::net::sockopt::socket_domain(&fd).ok()? {
-        AddressFamily::UNIX => Some(Door::Unix { listener: fd.into(), _file: None }),
+        AddressFamily::UNIX => {
+            let listener = UnixListener::from(fd);
+            let address = listener.local_addr().ok();
+            let path = address.as_ref().and_then(|address| address.as_pathname()).unwrap_or(Path::new("unix")).into();
+            Some(Door::Unix { listener, path, _file: None })
+        }
         AddressFamily::INET | AddressFamily::INET6 => Some(Door::Tcp(fd.into())),
         _ => None,
     }

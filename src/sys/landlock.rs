@@ -12,20 +12,21 @@ use std::path::{Path, PathBuf};
 const KNOWN: ABI = ABI::V5;
 
 /// Confines this thread and all that it starts; where the kernel has no such thing, nothing is confined.
-pub(crate) fn confine(output: Option<&Path>) -> Result<(), String> {
-    allow(output).map_err(|error| error.to_string())
+pub(crate) fn confine(no_network: bool, outputs: impl Iterator<Item = PathBuf>) -> Result<(), String> {
+    allow(no_network, outputs).map_err(|error| error.to_string())
 }
 
-fn allow(output: Option<&Path>) -> Result<(), RulesetError> {
+fn allow(no_network: bool, outputs: impl Iterator<Item = PathBuf>) -> Result<(), RulesetError> {
     let all = AccessFs::from_write(KNOWN);
     // The terminal, and streams by their names; keys are read by ioctl from a terminal that a stream does not occupy.
     let mut places = vec![
         (PathBuf::from("/dev/null"), AccessFs::WriteFile.into()),
         (PathBuf::from("/dev/tty"), AccessFs::WriteFile | AccessFs::IoctlDev),
     ];
-    places.extend(output.filter(|path| !is_stream(path)).map(|path| place(path, all)));
+    places.extend(outputs.filter(|path| !is_stream(path)).map(|path| place(&path, all)));
     let rules = places.into_iter().filter_map(|(path, access)| Some(PathBeneath::new(PathFd::new(path).ok()?, access)));
-    let ruleset = Ruleset::default().handle_access(all)?.handle_access(AccessNet::from_all(KNOWN))?.create()?;
+    let ruleset = Ruleset::default().handle_access(all)?;
+    let ruleset = if no_network { ruleset.handle_access(AccessNet::from_all(KNOWN))? } else { ruleset }.create()?;
     let ruleset = rules.into_iter().try_fold(ruleset, RulesetCreatedAttr::add_rule)?;
     ruleset.restrict_self().map(drop)
 }
@@ -62,7 +63,7 @@ mod tests {
         }
         let output = own.join("a.svg");
         let done = std::thread::spawn(move || {
-            confine(Some(&output)).expect("confined");
+            confine(true, std::iter::once(output.clone())).expect("confined");
             if write(other.join("new"), "2").is_ok() {
                 not_here();
                 return;

@@ -1,6 +1,10 @@
 //! System calls that nothing which only reads ever makes are refused: an error in it could make none of them either.
 
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+use std::collections::BTreeMap;
 
 /// What changes the machine as a whole, or other processes.
 const CHANGES: &[libc::c_long] = &[
@@ -76,12 +80,111 @@ const OF_THE_MACHINE: &[libc::c_long] = &[
     libc::SYS_move_pages,
 ];
 
+/// What makes, names, changes or removes files, or opens them in ways that a filter cannot see: an output broker does it.
+/// What root may change of its own processes without a capability.
+const FILES: &[libc::c_long] = &[
+    libc::SYS_openat2,
+    libc::SYS_renameat2,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdirat,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_truncate,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchmod,
+    libc::SYS_fchownat,
+    libc::SYS_fchown,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_setpriority,
+];
+
+/// The same under older numbers.
+#[cfg(target_arch = "x86_64")]
+const OLDER_FILES: &[libc::c_long] = &[
+    libc::SYS_creat,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_unlink,
+    libc::SYS_rmdir,
+    libc::SYS_mkdir,
+    libc::SYS_mknod,
+    libc::SYS_link,
+    libc::SYS_symlink,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_FILES: &[libc::c_long] = &[libc::SYS_renameat];
+
+/// Calls that open a file, with the place of their flags.
+#[cfg(target_arch = "x86_64")]
+const OPENING: &[(libc::c_long, u8)] = &[(libc::SYS_openat, 2), (libc::SYS_open, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const OPENING: &[(libc::c_long, u8)] = &[(libc::SYS_openat, 2)];
+
+/// What a process goes on to do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Without {
+    /// Changes of the machine and of other processes.
+    Changes,
+    /// Also what reading a recording has no use for.
+    Machine,
+    /// Changes, and all writing to files but by descriptors that it has.
+    Files,
+}
+
+/// Flags of an open that is no reading: any of these bits.
+const WRITING: [u32; 4] = [libc::O_WRONLY as u32, libc::O_RDWR as u32, libc::O_CREAT as u32, libc::O_TRUNC as u32];
+
+fn rules(without: Without) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let more: [&[libc::c_long]; 2] = match without {
+        Without::Changes => [&[], &[]],
+        Without::Machine => [OF_THE_MACHINE, &[]],
+        Without::Files => [FILES, OLDER_FILES],
+    };
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        CHANGES.iter().chain(more.into_iter().flatten()).map(|&call| (call, Vec::new())).collect();
+    let matching = |place: u8, compare: SeccompCmpOp, value: u64| {
+        SeccompRule::new(vec![SeccompCondition::new(place, SeccompCmpArgLen::Dword, compare, value)?])
+    };
+    if without == Without::Files {
+        for &(call, place) in OPENING {
+            let any = WRITING.map(|bit| matching(place, SeccompCmpOp::MaskedEq(u64::from(bit)), u64::from(bit)));
+            rules.insert(call, any.into_iter().collect::<Result<_, _>>()?);
+        }
+        // Services trust whoever connects as root. A pair that has a connection gets no other, but one of datagrams does.
+        let unix = matching(0, SeccompCmpOp::Eq, libc::AF_UNIX as u64)?;
+        rules.insert(libc::SYS_socket, vec![unix]);
+        let other = [libc::SOCK_DGRAM, libc::SOCK_RAW];
+        let other = other.map(|kind| matching(1, SeccompCmpOp::MaskedEq(0xf), kind as u64));
+        rules.insert(libc::SYS_socketpair, other.into_iter().collect::<Result<_, _>>()?);
+        // Of root's processes root may change these without a capability.
+        rules.insert(libc::SYS_prlimit64, vec![matching(0, SeccompCmpOp::Ne, 0)?]);
+    }
+    // What is typed for the user is done with the user's rights, here or after the end.
+    let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| matching(1, SeccompCmpOp::Eq, request));
+    rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
+    Ok(rules)
+}
+
 /// Refuses them from here on, for this process and what it starts. Where the kernel or the processor has no filters nothing
 /// is refused.
-pub(crate) fn forbid(decodes: bool) -> Result<(), String> {
+pub(crate) fn forbid(without: Without) -> Result<(), String> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
-    let calls = CHANGES.iter().chain(if decodes { OF_THE_MACHINE } else { &[] });
-    let rules = calls.map(|&call| (call, Vec::new())).collect();
+    let rules = rules(without).map_err(|error| error.to_string())?;
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).map_err(|error| error.to_string())?;
     let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
@@ -89,5 +192,52 @@ pub(crate) fn forbid(decodes: bool) -> Result<(), String> {
         // A kernel without filters, or a sandbox that allows no others, goes without.
         Ok(()) | Err(seccompiler::Error::Prctl(_) | seccompiler::Error::Seccomp(_)) => Ok(()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Without, forbid};
+    use std::fs::{File, OpenOptions};
+    use std::io::{ErrorKind, Read as _, Write as _};
+
+    #[test]
+    fn what_reads_as_root_writes_to_what_it_has_alone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a");
+        let mut own = File::create(&path).expect("made");
+        let done = std::thread::spawn(move || {
+            forbid(Without::Files).expect("forbidden");
+            if OpenOptions::new().append(true).open(&path).is_ok() {
+                return not_here();
+            }
+            let denied =
+                |done: std::io::Result<()>| done.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+            let other = path.with_extension("new");
+            assert!(denied(File::create(&path).map(drop)) && denied(File::create(&other).map(drop)));
+            assert!(denied(OpenOptions::new().write(true).open("/proc/self/mem").map(drop)));
+            assert!(denied(OpenOptions::new().read(true).write(true).open("/dev/null").map(drop)));
+            assert!(denied(std::fs::rename(&path, &other)) && denied(std::fs::hard_link(&path, &other)));
+            assert!(denied(std::os::unix::fs::symlink(&path, &other)) && denied(std::fs::remove_file(&path)));
+            assert!(
+                denied(std::fs::create_dir(&other)) && denied(std::fs::remove_dir(path.parent().expect("a parent")))
+            );
+            let mode = std::fs::metadata(&path).expect("there").permissions();
+            assert!(denied(std::fs::set_permissions(&path, mode)));
+            assert!(denied(std::os::unix::net::UnixStream::connect("/none").map(drop)));
+            assert!(denied(std::os::unix::net::UnixDatagram::pair().map(drop)));
+            std::os::unix::net::UnixStream::pair().expect("connected to each other");
+            std::process::Command::new("/bin/true").status().expect("a program is started");
+            own.write_all(b"text").and_then(|()| own.set_len(2)).expect("its own file");
+            let mut text = String::new();
+            File::open(&path).and_then(|mut file| file.read_to_string(&mut text)).expect("reading is no matter");
+            assert_eq!(text, "te");
+        });
+        done.join().expect("every assertion holds");
+    }
+
+    #[expect(clippy::print_stderr, reason = "a skipped test is reported")]
+    fn not_here() {
+        eprintln!("not tested: this kernel has no seccomp filters");
     }
 }

@@ -161,6 +161,11 @@ fn root_follows_no_link_of_a_strangers_to_a_folder() {
     symlink(system.path(), &link).expect("linked");
     for (owner, is_followed) in [(54_321, false), (0, true)] {
         std::os::unix::fs::lchown(&link, Some(owner), None).expect("given away");
+        if !is_followed {
+            let socket = link.join("socket").display().to_string();
+            let output = run(&["serve", "--root", root.to_str().expect("a path"), "--socket", &socket], &[]);
+            assert!(!output.status.success() && text(&output.stderr).contains("54321"), "{}", text(&output.stderr));
+        }
         for (arguments, name) in writers(&recording, root.to_str().expect("a path")) {
             let to = link.join(name).display().to_string();
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain([to.as_str()]).collect();

@@ -80,6 +80,18 @@ fn writers(pid: i32) -> Vec<String> {
     children.split_whitespace().filter(is_one).map(str::to_owned).collect()
 }
 
+/// The capabilities of the child of a process that writes its output; none where it has no such child.
+fn of_output_broker(pid: u32) -> Option<String> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).expect("children");
+    let children = children.split_whitespace().map(|child| status(&format!("/proc/{child}/status")));
+    let mut brokers = children.filter(|fields| fields["Name"] == "topotop-output");
+    let fields = brokers.next()?;
+    assert!(brokers.next().is_none());
+    assert_eq!((&fields["CapEff"], &fields["CapBnd"]), (&fields["CapPrm"], &fields["CapPrm"]));
+    assert_eq!((&*fields["NoNewPrivs"], &*fields["Seccomp"], &*fields["Threads"]), ("1", "2", "2"));
+    Some(names(&fields["CapPrm"]))
+}
+
 fn start(arguments: &[&str]) -> Child {
     let mut command = Command::new(TOPOTOP);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -112,6 +124,8 @@ fn processes_keep_what_the_readme_says() {
         let found = rights(child.id());
         // What samples, judges and plans does not write: something beside it does.
         assert_eq!(writers(child.id().cast_signed()).len(), usize::from(verb == "fix apply"), "{verb}");
+        let broker = of_output_broker(child.id());
+        assert_eq!(broker.as_ref(), Some(&documented["the process that writes output as root"]), "{verb}");
         let _ = child.kill();
         let _ = child.wait();
         let row = documented.iter().find(|(names, _)| names.split(", ").any(|name| name == verb));
@@ -138,10 +152,10 @@ fn screens_keep_what_the_readme_says() {
         let mut session = Session::topotop(&arguments, (120, 40));
         session.entered();
         let found = rights(session.pid().cast_unsigned());
-        let row =
+        let (_, kept) =
             documented.iter().find(|(names, _)| names.split(", ").any(|name| name == row)).expect("in the README");
         for (thread, capabilities) in found {
-            assert_eq!(capabilities, *row.1, "{arguments:?}, thread {thread}");
+            assert_eq!(capabilities, *kept, "{arguments:?}, thread {thread}");
         }
         // What writes for the screen is there where something may be written, and ends with it.
         let writers = writers(session.pid());
@@ -151,6 +165,9 @@ fn screens_keep_what_the_readme_says() {
             assert_eq!(fields["CapPrm"], status("/proc/self/status")["CapPrm"]);
             assert_eq!(fields["Threads"], "1");
         }
+        let broker = of_output_broker(session.pid().cast_unsigned());
+        let expected = (row == "the interactive mode").then(|| &documented["the process that writes output as root"]);
+        assert_eq!(broker.as_ref(), expected, "{arguments:?}");
         session.keys("q");
         assert_eq!(session.ends(), 0);
     }
