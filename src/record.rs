@@ -106,7 +106,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     // With the rights of the caller, before this program gives its own away.
     let command = Some(&args.command).filter(|command| !command.is_empty());
     let held = command.map(|command| child::hold(command, args.streams(), &plan.options.metrics)).transpose()?;
-    let (marks, live) = (marks::socket(), root.is_live());
+    let live = root.is_live();
     let task = if live { Task::Observe } else { Task::Captured };
     privilege::restrict(task, Some(&args.output)).map_err(own)?;
     let (tell, events) = channel();
@@ -141,7 +141,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
             anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
         recorder.bracket(held, recorded_as, tell.clone())?;
     }
-    marks::listen(marks, (!args.streams()).then_some(args.output.as_path()), sink.clone());
+    marks::listen((!args.streams()).then_some(args.output.as_path()), sink.clone());
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();
     let sampling = Sampling { sampler, anonymiser, judge, interval: plan.interval, sink, last: first.stamp, stopped };

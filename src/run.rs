@@ -355,9 +355,14 @@ fn reach(global: &Global) -> Reach {
     if global.read_only { Reach::Read(text::READ_ONLY.to_string()) } else { Reach::Apply }
 }
 
-/// What writes for this process, which gives its rights away. Without any, a process of its own would hold no more.
+/// What writes for this process, which gives its rights away. Without any, a process of its own would hold no more, but for
+/// those that root has over its own files without a capability.
 fn hands(global: &Global) -> Result<Box<dyn MachineWriter>, String> {
-    if has_any() { Ok(Box::new(Broker::spawn()?)) } else { Ok(Box::new(writer(global)?)) }
+    if has_any() || rustix::process::geteuid().is_root() {
+        Ok(Box::new(Broker::spawn()?))
+    } else {
+        Ok(Box::new(writer(global)?))
+    }
 }
 
 fn tui(global: &Global, config: &Config) -> Result<(), String> {
@@ -376,8 +381,10 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     }
     startup::hold_terminal();
     let files = app.layout.iter().cloned().collect();
-    let folders = app.exports.iter().cloned().chain([app.recordings.clone()]).collect();
-    let plan = reading_with(global, config, false, Places { files, folders })?;
+    // A confined process makes no folder elsewhere.
+    let _ = global.root.as_ref().and_then(|_| startup::place_of_exports(global));
+    let (exports, recordings) = (app.exports.iter().cloned().collect(), vec![app.recordings.clone()]);
+    let plan = reading_with(global, config, false, Places { files, exports, recordings })?;
     let newest = runtime::run(app, Some(hands), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| errors::NoSampler { error: &error }.to_string())
     })?;

@@ -325,3 +325,31 @@ fn no_file_says_later() {
         }
     }
 }
+
+/// A crate that is written in C, a pre-release or close to the kernel is upgraded by somebody who looked at it.
+#[test]
+fn crates_that_deserve_a_second_look_are_those_of_the_lock_file() {
+    let lock = fs::read_to_string(top().join("Cargo.lock")).expect("a lock file");
+    let field = |package: &str, name: &str| {
+        let value = package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = \""));
+        value.and_then(|value| value.strip_suffix('"')).unwrap_or_default().to_owned()
+    };
+    let locked: BTreeMap<String, String> = lock
+        .split("[[package]]")
+        .map(|package| {
+            let checksum: String = field(package, "checksum").chars().take(12).collect();
+            (field(package, "name"), format!("{} {checksum}", field(package, "version")))
+        })
+        .collect();
+    let text = fs::read_to_string(top().join("docs/crates.md")).expect("a list");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
+    assert!(rows.len() > 5);
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [names, versions] = [1, 2].map(|at| cells[at].split(", ").collect::<Vec<_>>());
+        assert_eq!(names.len(), versions.len(), "{row}");
+        for (name, version) in names.iter().zip(versions) {
+            assert_eq!(locked[name.trim_matches('`')], version, "{name} in docs/crates.md");
+        }
+    }
+}

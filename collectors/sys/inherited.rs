@@ -5,8 +5,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 
-/// Another descriptor of the same open file.
+/// Another descriptor of a file that this program was started with: those that it opened itself are not handed on.
 pub fn copy(number: RawFd) -> io::Result<File> {
+    // SAFETY: asking for the flags of any number is harmless.
+    let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    if flags < 0 || flags & libc::FD_CLOEXEC != 0 {
+        return Err(io::Error::from_raw_os_error(libc::EBADF));
+    }
     // SAFETY: asking for a copy of any number is harmless.
     let copied = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
     if copied < 0 {

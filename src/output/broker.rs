@@ -3,7 +3,7 @@
 //! systemd for the properties of units: who may connect to systemd as root may have it do anything.
 
 use super::{Draft, wire};
-use rustix::fs::{AtFlags, FileType};
+use rustix::fs::AtFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use topotop_model::locale::output as text;
@@ -19,22 +19,25 @@ use topotop_model::locale::output as text;
 /// Where outputs may be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
-    /// Files.
+    /// Files and sockets.
     pub(crate) files: Vec<PathBuf>,
-    /// Folders for files of whatever name.
-    pub(crate) folders: Vec<PathBuf>,
+    /// Folders of nothing but exports, which replace older ones.
+    pub(crate) exports: Vec<PathBuf>,
+    /// Folders of anything, for new recordings.
+    pub(crate) recordings: Vec<PathBuf>,
 }
 
 impl Places {
     /// A single file, if any.
     pub(crate) fn of(output: Option<&Path>) -> Self {
         let files = output.filter(|path| !super::is_stdout(path) && !super::is_descriptor(path));
-        Self { files: files.map(Path::to_path_buf).into_iter().collect(), folders: Vec::new() }
+        Self { files: files.map(Path::to_path_buf).into_iter().collect(), ..Self::default() }
     }
 
     /// All of them; of a folder a name in it.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.files.iter().cloned().chain(self.folders.iter().map(|folder| folder.join("new")))
+        let folders = self.exports.iter().chain(&self.recordings);
+        self.files.iter().cloned().chain(folders.map(|folder| folder.join("new")))
     }
 
     /// True if one of them is so.
@@ -42,11 +45,18 @@ impl Places {
         self.paths().any(|path| is_so(&path))
     }
 
-    /// One of the files, or a name in one of the folders.
-    fn allow(&self, path: &Path) -> bool {
+    /// Anything for one of the files; of the folders only what belongs there, under names that the reader gives such files.
+    fn allow(&self, asked: Asked, path: &Path) -> bool {
         let parent = path.parent().unwrap_or(Path::new(""));
-        path.file_name().is_some()
-            && (self.files.iter().any(|file| file == path) || self.folders.iter().any(|folder| folder == parent))
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let is_in = |folders: &[PathBuf]| folders.iter().any(|folder| folder == parent);
+        let is_recording = name.starts_with(b"topotop-") && name.ends_with(b".rec");
+        self.files.iter().any(|file| file == path)
+            || match asked {
+                Asked::Replacing | Asked::Folder => is_in(&self.exports) && !name.starts_with(b"."),
+                Asked::New | Asked::Remove => is_in(&self.recordings) && is_recording,
+                _ => false,
+            }
     }
 }
 
@@ -67,10 +77,12 @@ enum Asked {
     Remove,
     /// The folder of a file.
     Folder,
+    /// A socket for marks into a file.
+    Marks,
 }
 
-const ALL: [Asked; 7] =
-    [Asked::New, Asked::Draft, Asked::Replacing, Asked::Name, Asked::Drop, Asked::Remove, Asked::Folder];
+const ALL: [Asked; 8] =
+    [Asked::New, Asked::Draft, Asked::Replacing, Asked::Name, Asked::Drop, Asked::Remove, Asked::Folder, Asked::Marks];
 
 /// How an answer begins.
 const DONE: u8 = 0;
@@ -103,7 +115,7 @@ pub(crate) fn start(places: Places, restrict: impl FnOnce() -> Result<(), String
             let named = std::thread::Builder::new().name("systemctl".to_owned());
             // Without it nothing is known of units.
             let _ = named.spawn(move || answer_questions(&questions));
-            Served { places, drafts: BTreeMap::new(), made: Vec::new(), next: 0 }.serve(&theirs);
+            Served::new(places).serve(&theirs);
         }
         crate::sys::fork::leave();
     }
@@ -162,6 +174,7 @@ fn is_question(words: &[String]) -> bool {
 fn is_prepared() -> bool {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let _ = rustix::thread::set_name(c"topotop-output");
+    crate::starvation::answer_at_once();
     let ignored = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let ignore = |signal| signal_hook::flag::register(signal, std::sync::Arc::clone(&ignored)).is_ok();
     rustix::process::setpgid(None, None).is_ok() && [SIGINT, SIGQUIT, SIGTERM, SIGHUP].into_iter().all(ignore)
@@ -197,6 +210,12 @@ impl Broker {
         self.ask(Asked::Remove, path.as_os_str().as_bytes()).map(drop)
     }
 
+    /// A socket that takes marks into a file, or into standard output.
+    pub(crate) fn marks(&self, path: Option<&Path>) -> io::Result<OwnedFd> {
+        let (_, fd) = self.ask(Asked::Marks, path.map_or(&[][..], |path| path.as_os_str().as_bytes()))?;
+        Ok(fd.ok_or_else(gone)?.into())
+    }
+
     /// Makes the folder that a file is to be in.
     pub(crate) fn make_folder_of(&self, path: &Path) -> io::Result<()> {
         self.ask(Asked::Folder, path.as_os_str().as_bytes()).map(drop)
@@ -230,12 +249,23 @@ struct Served {
     drafts: BTreeMap<u32, Draft>,
     /// Files that it made.
     made: Vec<PathBuf>,
+    /// Sockets that were there from the beginning, with device and inode.
+    sockets: Vec<(PathBuf, u64, u64)>,
     next: u32,
 }
 
 type Answer = io::Result<(Vec<u8>, Option<OwnedFd>)>;
 
 impl Served {
+    fn new(places: Places) -> Self {
+        let socket = |path: &PathBuf| {
+            let facts = path.symlink_metadata().ok().filter(|facts| facts.file_type().is_socket())?;
+            Some((path.clone(), facts.dev(), facts.ino()))
+        };
+        let sockets = places.files.iter().filter_map(socket).collect();
+        Self { places, drafts: BTreeMap::new(), made: Vec::new(), sockets, next: 0 }
+    }
+
     /// Until the other side ends.
     fn serve(mut self, socket: &OwnedFd) {
         while let Ok(Some((request, _))) = wire::receive(socket) {
@@ -263,7 +293,13 @@ impl Served {
             }
             _ => {
                 let path = Path::new(OsStr::from_bytes(rest));
-                if !self.places.allow(path) {
+                if asked == Asked::Marks && rest.is_empty() {
+                    return marks_into(None);
+                }
+                if path.file_name().is_none() {
+                    return Err(io::Error::new(ErrorKind::InvalidInput, text::NO_FILE_NAME.to_string()));
+                }
+                if !self.places.allow(asked, path) {
                     return Err(rustix::io::Errno::ACCESS.into());
                 }
                 self.on_path(asked, path)
@@ -289,8 +325,9 @@ impl Served {
                 let folder = crate::folder::open(path.parent().unwrap_or(Path::new(".")))?;
                 let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
                 let facts = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                let is_socket = FileType::from_raw_mode(facts.st_mode) == FileType::Socket;
-                if !is_socket && !self.made.iter().any(|made| made == path) {
+                let (dev, ino) = (facts.st_dev, facts.st_ino);
+                let is_own = |socket: &(PathBuf, u64, u64)| socket.0 == path && (socket.1, socket.2) == (dev, ino);
+                if !self.sockets.iter().any(is_own) && !self.made.iter().any(|made| made == path) {
                     return Err(rustix::io::Errno::ACCESS.into());
                 }
                 rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
@@ -302,15 +339,20 @@ impl Served {
                     .map_or(Ok(()), |folder| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder))?;
                 Ok((Vec::new(), None))
             }
+            Asked::Marks => marks_into(Some(path)),
             Asked::Name | Asked::Drop => Err(ErrorKind::InvalidData.into()),
         }
     }
 }
 
+fn marks_into(path: Option<&Path>) -> Answer {
+    let reader = rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid().cast_unsigned());
+    Ok((Vec::new(), Some(crate::record::marks::bound(path, reader)?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Asked, DONE, Places, Served};
-    use std::collections::BTreeMap;
     use std::io::{ErrorKind, Read as _, Write as _};
     use std::path::Path;
 
@@ -341,20 +383,37 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         std::fs::write(at("kept"), "kept").expect("written");
         std::os::unix::fs::symlink(at("kept"), at("link")).expect("linked");
-        let places = Places { files: vec![at("out"), at("kept"), at("link")], folders: vec![at("folder")] };
-        let mut served = Served { places, drafts: BTreeMap::new(), made: Vec::new(), next: 0 };
+        let _own = std::os::unix::net::UnixListener::bind(at("own")).expect("bound");
+        let files = ["out", "kept", "link", "own"].map(at).to_vec();
+        let (exports, recordings) = (vec![at("folder")], vec![dir.path().to_path_buf()]);
+        let mut served = Served::new(Places { files, exports, recordings });
         let mut ask =
             |asked: Asked, path: &Path| served.answer(&[&[asked as u8], path.as_os_str().as_encoded_bytes()].concat());
         for path in ["other", "folder", "folder/deep/name", "folder/..", "folder/../other", "folder/."] {
-            for asked in [Asked::New, Asked::Draft, Asked::Replacing, Asked::Remove, Asked::Folder] {
+            for asked in [Asked::New, Asked::Draft, Asked::Replacing, Asked::Remove, Asked::Folder, Asked::Marks] {
                 let error = ask(asked, &at(path)).expect_err(path);
-                assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{asked:?} {path}");
+                let kinds = [ErrorKind::PermissionDenied, ErrorKind::InvalidInput];
+                assert!(kinds.contains(&error.kind()), "{asked:?} {path}");
             }
         }
-        assert!(ask(Asked::New, &at("folder/a.rec")).is_err(), "no folder yet");
-        ask(Asked::Folder, &at("folder/a.rec")).expect("made");
-        ask(Asked::New, &at("folder/a.rec")).expect("made").1.expect("a file");
-        ask(Asked::Remove, &at("folder/a.rec")).expect("removed");
+        // Of the folders each for what belongs there.
+        let _other = std::os::unix::net::UnixListener::bind(at("topotop-socket.rec")).expect("bound");
+        for (asked, path) in [
+            (Asked::New, "folder/view.svg"),
+            (Asked::Replacing, "folder/.hidden"),
+            (Asked::New, ".bashrc"),
+            (Asked::New, "topotop-a"),
+            (Asked::Replacing, "topotop-a.rec"),
+            (Asked::Remove, "topotop-socket.rec"),
+        ] {
+            assert!(ask(asked, &at(path)).is_err(), "{asked:?} {path}");
+        }
+        assert!(ask(Asked::Replacing, &at("folder/view.svg")).is_err(), "no folder yet");
+        ask(Asked::Folder, &at("folder/view.svg")).expect("made");
+        ask(Asked::Replacing, &at("folder/view.svg")).expect("a draft").1.expect("a file");
+        ask(Asked::New, &at("topotop-a.rec")).expect("made").1.expect("a file");
+        ask(Asked::Remove, &at("topotop-a.rec")).expect("removed");
+        ask(Asked::Remove, &at("own")).expect("removed");
         // What it did not make stays, and nothing is written through a link.
         assert!(ask(Asked::Remove, &at("kept")).is_err() && ask(Asked::New, &at("kept")).is_err());
         assert!(ask(Asked::Replacing, &at("link")).is_err() && ask(Asked::New, &at("link")).is_err());

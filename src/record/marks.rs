@@ -2,14 +2,16 @@
 //! takes texts of its own user and of root only.
 
 use super::sampling::Sink;
+use crate::output::broker::broker;
 use crate::trust::said;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::Metadata;
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use topotop_model::recording::{MAX_TEXT, What};
@@ -18,8 +20,6 @@ use topotop_model::recording::{MAX_TEXT, What};
 const NAMES: &str = "topotop-record";
 /// The list of a network namespace's sockets.
 const SOCKETS: &str = "/proc/net/unix";
-/// Connections that wait to be accepted, at most.
-const BACKLOG: i32 = 128;
 /// How long the other side may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest message: a text, or a path.
@@ -36,26 +36,22 @@ fn identity(facts: &Metadata) -> String {
     format!("{}-{}", facts.dev(), facts.ino())
 }
 
-/// A socket for marks without a name, made before this process may connect to nobody any more.
-pub(super) fn socket() -> Option<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC;
-    rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()
-}
-
-/// Takes marks from now on. A recording without them is one all the same.
-pub(super) fn listen(socket: Option<OwnedFd>, file: Option<&Path>, sink: Sink) {
-    let Some(socket) = socket else { return };
+/// A listening socket for marks into a file, or into standard output, by a process.
+pub(crate) fn bound(file: Option<&Path>, pid: u32) -> std::io::Result<OwnedFd> {
     let facts = file.and_then(|file| file.metadata().ok());
     let id = facts.as_ref().map_or_else(|| "0-0".to_owned(), identity);
     let uid = rustix::process::geteuid().as_raw();
-    let name = format!("{NAMES}/{uid}/{id}/{}", std::process::id());
-    let bind = |name: &str| rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?);
+    let name = format!("{NAMES}/{uid}/{id}/{pid}");
+    let bind = |name: &str| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?);
     // Anybody can take a name whose number is the next one: what follows it nobody guesses.
-    let bound = bind(&name).or_else(|_| bind(&format!("{name}.{:016x}", random())));
-    if bound.and_then(|()| rustix::net::listen(&socket, BACKLOG)).is_err() {
-        return;
-    }
-    let listener = UnixListener::from(socket);
+    Ok(bind(&name).or_else(|_| bind(&format!("{name}.{:016x}", random())))?.into())
+}
+
+/// Takes marks from now on. A recording without them is one all the same.
+pub(super) fn listen(file: Option<&Path>, sink: Sink) {
+    let own = || bound(file, std::process::id());
+    let Ok(socket) = broker().map_or_else(own, |broker| broker.marks(file)) else { return };
+    let (listener, uid) = (UnixListener::from(socket), rustix::process::geteuid().as_raw());
     let path = file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()));
     let path = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
     let take = move || {

@@ -28,6 +28,11 @@ fn close_all_but(kept: &[RawFd]) {
             None => _ = unsafe { libc::close(stream) },
         }
     }
+    if gaps(kept).into_iter().all(|(first, last)| close_range(first, last)) {
+        std::mem::forget(null);
+        return;
+    }
+    // A kernel before 5.9.
     let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let open: Vec<RawFd> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for fd in open.into_iter().filter(|fd| *fd > 2 && !kept.contains(fd)) {
@@ -37,8 +42,34 @@ fn close_all_but(kept: &[RawFd]) {
     std::mem::forget(null);
 }
 
+/// Numbers from 3 on that are not kept, first and last.
+fn gaps(kept: &[RawFd]) -> Vec<(u32, u32)> {
+    let mut kept: Vec<u32> = kept.iter().filter_map(|fd| u32::try_from(*fd).ok()).collect();
+    kept.sort_unstable();
+    let firsts = std::iter::once(3).chain(kept.iter().map(|fd| fd + 1));
+    let lasts = kept.iter().map(|fd| fd.saturating_sub(1)).chain([u32::MAX]);
+    firsts.zip(lasts).filter(|(first, last)| first <= last).collect()
+}
+
+fn close_range(first: u32, last: u32) -> bool {
+    // SAFETY: the owners of what is closed are never dropped in this process: it ends by `leave`.
+    unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) == 0 }
+}
+
 /// Ends this process at once, without what the one that it was split from would do at its end.
 pub(crate) fn leave() -> ! {
     // SAFETY: ends the process and returns to nobody.
     unsafe { libc::_exit(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gaps;
+
+    #[test]
+    fn what_lies_between_is_closed() {
+        assert_eq!(gaps(&[7, 5]), [(3, 4), (6, 6), (8, u32::MAX)]);
+        assert_eq!(gaps(&[3, 4]), [(5, u32::MAX)]);
+        assert_eq!(gaps(&[]), [(3, u32::MAX)]);
+    }
 }

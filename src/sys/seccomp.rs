@@ -80,6 +80,19 @@ const OF_THE_MACHINE: &[libc::c_long] = &[
     libc::SYS_move_pages,
 ];
 
+/// Calls of Linux 6.13 to 6.17, with the same number for every processor.
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+const OPEN_TREE_ATTR: libc::c_long = 467;
+const FILE_SETATTR: libc::c_long = 469;
+
+/// TIOCSTI and TIOCLINUX, which type for the user (ioctl_tty(2)).
+const TYPING: [u64; 2] = [0x5412, 0x541c];
+
+/// Kinds of ioctl(2) that change a file system, a file's flags, a disk or its mapping, by any descriptor: block devices, SCSI,
+/// NVMe, XFS and freezing, ext4, btrfs, device mapper.
+const CHANGING: [u64; 7] = [0x12, 0x22, 0x4e, 0x58, 0x66, 0x94, 0xfd];
+
 /// What makes, names, changes or removes files, or opens them in ways that a filter cannot see: an output broker does it.
 /// What root may change of its own processes without a capability.
 const FILES: &[libc::c_long] = &[
@@ -102,7 +115,22 @@ const FILES: &[libc::c_long] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    libc::SYS_sched_setaffinity,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    OPEN_TREE_ATTR,
+    FILE_SETATTR,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
     libc::SYS_sched_setattr,
     libc::SYS_setpriority,
 ];
@@ -172,13 +200,33 @@ fn rules(without: Without) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendErr
         let other = other.map(|kind| matching(1, SeccompCmpOp::MaskedEq(0xf), kind as u64));
         rules.insert(libc::SYS_socketpair, other.into_iter().collect::<Result<_, _>>()?);
         // Of root's processes root may change these without a capability.
-        rules.insert(libc::SYS_prlimit64, vec![matching(0, SeccompCmpOp::Ne, 0)?]);
+        for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
+            rules.insert(call, vec![matching(0, SeccompCmpOp::Ne, 0)?]);
+        }
     }
     // What is typed for the user is done with the user's rights, here or after the end.
-    let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| matching(1, SeccompCmpOp::Eq, request));
-    rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
+    let typing = TYPING.map(|request| matching(1, SeccompCmpOp::Eq, request));
+    let changing = if without == Without::Files { &CHANGING[..] } else { &[] };
+    let changing = changing.iter().map(|kind| matching(1, SeccompCmpOp::MaskedEq(0xff00), kind << 8));
+    rules.insert(libc::SYS_ioctl, typing.into_iter().chain(changing).collect::<Result<_, _>>()?);
     Ok(rules)
 }
+
+/// Calls of the x32 interface have numbers of their own, which no rule knows; the architecture is the same.
+#[cfg(target_arch = "x86_64")]
+fn refuse_x32(program: &mut BpfProgram) {
+    use seccompiler::sock_filter;
+    const BIT: u32 = 0x4000_0000;
+    let load = sock_filter { code: (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, jt: 0, jf: 0, k: 0 };
+    let test = sock_filter { code: (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16, jt: 0, jf: 1, k: BIT };
+    let refuse = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    let refuse = sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: refuse };
+    // Before all else: for another architecture the bit may mean what it does here.
+    program.splice(0..0, [load, test, refuse]);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn refuse_x32(_: &mut BpfProgram) {}
 
 /// Refuses them from here on, for this process and what it starts. Where the kernel or the processor has no filters nothing
 /// is refused.
@@ -187,7 +235,8 @@ pub(crate) fn forbid(without: Without) -> Result<(), String> {
     let rules = rules(without).map_err(|error| error.to_string())?;
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).map_err(|error| error.to_string())?;
-    let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
+    let mut program: BpfProgram = filter.try_into().map_err(|error: BackendError| error.to_string())?;
+    refuse_x32(&mut program);
     match seccompiler::apply_filter(&program) {
         // A kernel without filters, or a sandbox that allows no others, goes without.
         Ok(()) | Err(seccompiler::Error::Prctl(_) | seccompiler::Error::Seccomp(_)) => Ok(()),
@@ -226,6 +275,7 @@ mod tests {
             assert!(denied(std::fs::set_permissions(&path, mode)));
             assert!(denied(std::os::unix::net::UnixStream::connect("/none").map(drop)));
             assert!(denied(std::os::unix::net::UnixDatagram::pair().map(drop)));
+            x32();
             std::os::unix::net::UnixStream::pair().expect("connected to each other");
             std::process::Command::new("/bin/true").status().expect("a program is started");
             own.write_all(b"text").and_then(|()| own.set_len(2)).expect("its own file");
@@ -235,6 +285,18 @@ mod tests {
         });
         done.join().expect("every assertion holds");
     }
+
+    /// getppid under its other number.
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "a call under another number")]
+    fn x32() {
+        // SAFETY: without the interface there is no such call, with it one that changes nothing.
+        let done = unsafe { libc::syscall(0x4000_0000 | libc::SYS_getppid) };
+        assert_eq!((done, std::io::Error::last_os_error().raw_os_error()), (-1, Some(libc::EPERM)));
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn x32() {}
 
     #[expect(clippy::print_stderr, reason = "a skipped test is reported")]
     fn not_here() {
