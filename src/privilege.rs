@@ -122,8 +122,10 @@ pub(crate) fn is_elsewhere(path: &Path) -> bool {
     }
     // The folder itself for documents of several files.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let own = rustix::process::geteuid().as_raw();
-    let foreign = |path: &Path| std::fs::metadata(path).is_ok_and(|facts| facts.uid() != own);
-    foreign(parent) || foreign(path)
+    let foreign = |path: &Path| std::fs::metadata(path).ok().map(|facts| facts.uid() != own);
+    // Folders that are still to be made are made in the nearest one that there is.
+    let mut above =
+        path.ancestors().skip(1).map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    foreign(path) == Some(true) || above.find_map(foreign) == Some(true)
 }

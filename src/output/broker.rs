@@ -111,13 +111,20 @@ pub(crate) fn start(places: Places, restrict: impl FnOnce() -> Result<(), String
     };
     let ((own, theirs), (own_questions, questions)) = (pair()?, pair()?);
     if crate::sys::fork::split(&[theirs.as_raw_fd(), questions.as_raw_fd()]).map_err(failed)? {
-        if is_prepared() && restrict().is_ok() {
+        let prepared = prepare().map_err(failed).and_then(|()| restrict());
+        let (head, why) = prepared.as_ref().map_or_else(|why| (TEXT, why.as_str()), |()| (DONE, ""));
+        if wire::send(&theirs, &[&[head], why.as_bytes()].concat(), None).is_ok() && prepared.is_ok() {
             let named = std::thread::Builder::new().name("systemctl".to_owned());
             // Without it nothing is known of units.
             let _ = named.spawn(move || answer_questions(&questions));
             Served::new(places).serve(&theirs);
         }
         crate::sys::fork::leave();
+    }
+    drop((theirs, questions));
+    let (ready, _) = wire::receive(&own).and_then(|message| message.ok_or_else(gone)).map_err(failed)?;
+    if let Some((&TEXT, why)) = ready.split_first() {
+        return Err(String::from_utf8_lossy(why).into_owned());
     }
     let _ = SOCKET.set(Mutex::new(own));
     let _ = QUESTIONS.set(Mutex::new(own_questions));
@@ -171,13 +178,16 @@ fn is_question(words: &[String]) -> bool {
 }
 
 /// Keys and signals of the terminal end the reader; its last outputs get their names after that.
-fn is_prepared() -> bool {
+fn prepare() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let _ = rustix::thread::set_name(c"topotop-output");
     crate::starvation::answer_at_once();
     let ignored = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let ignore = |signal| signal_hook::flag::register(signal, std::sync::Arc::clone(&ignored)).is_ok();
-    rustix::process::setpgid(None, None).is_ok() && [SIGINT, SIGQUIT, SIGTERM, SIGHUP].into_iter().all(ignore)
+    rustix::process::setpgid(None, None)?;
+    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, std::sync::Arc::clone(&ignored))?;
+    }
+    Ok(())
 }
 
 impl Broker {
