@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path};
 use topotop_model::locale::trust as text;
 
@@ -37,6 +38,11 @@ pub(crate) fn new_file(path: &Path) -> io::Result<File> {
     let folder = open(path.parent().unwrap_or(Path::new(".")))?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o600))?))
+}
+
+/// Makes a folder of its owner's alone, with those above it.
+pub(crate) fn make(folder: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Removes a file that was made here.

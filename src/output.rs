@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use topotop_model::locale::output as text;
@@ -125,7 +124,7 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), String> {
 pub(crate) fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match (broker::broker(), path.parent()) {
         (Some(broker), _) => broker.make_folder_of(path)?,
-        (None, Some(folder)) => std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?,
+        (None, Some(folder)) => crate::folder::make(folder)?,
         (None, None) => {}
     }
     let mut draft = Draft::beside(path, true)?;

@@ -6,7 +6,6 @@ use crate::config::{CharsetChoice, Config};
 use crate::keymap::Keymap;
 use crate::theme;
 use std::io::IsTerminal as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 use topotop_model::locale::error as errors;
@@ -47,7 +46,7 @@ pub(crate) fn exports(global: &Global) -> Option<PathBuf> {
 /// A name there, with its folder: a confined process makes no folder elsewhere.
 pub(crate) fn place_of_exports(global: &Global) -> Option<PathBuf> {
     let folder = exports(global)?;
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    let made = crate::folder::make(&folder);
     made.is_ok().then(|| folder.join("view"))
 }
 
@@ -59,7 +58,7 @@ pub(crate) fn recordings(global: &Global) -> PathBuf {
         return here;
     }
     let state = topotop_collectors::state::directory(global.state_dir.as_deref()).map(|state| state.join("recordings"));
-    let made = |folder: &PathBuf| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).is_ok();
+    let made = |folder: &PathBuf| crate::folder::make(folder).is_ok();
     state.filter(made).unwrap_or(here)
 }
 

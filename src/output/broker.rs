@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use topotop_model::locale::output as text;
@@ -345,8 +345,7 @@ impl Served {
             }
             Asked::Folder => {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                folder
-                    .map_or(Ok(()), |folder| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder))?;
+                folder.map_or(Ok(()), crate::folder::make)?;
                 Ok((Vec::new(), None))
             }
             Asked::Marks => marks_into(Some(path)),

@@ -2,10 +2,9 @@
 //! others goes without: the kernel hides other processes from whoever is confined so.
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr, RulesetError,
+    ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr,
+    RulesetError,
 };
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// The newest kernel interface that is used; older ones refuse what they know.
@@ -18,12 +17,12 @@ pub(crate) fn confine(no_network: bool, outputs: impl Iterator<Item = PathBuf>) 
 
 fn allow(no_network: bool, outputs: impl Iterator<Item = PathBuf>) -> Result<(), RulesetError> {
     let all = AccessFs::from_write(KNOWN);
-    // The terminal, and streams by their names; keys are read by ioctl from a terminal that a stream does not occupy.
+    // The terminal: keys are read by ioctl from a terminal that a stream does not occupy.
     let mut places = vec![
         (PathBuf::from("/dev/null"), AccessFs::WriteFile.into()),
         (PathBuf::from("/dev/tty"), AccessFs::WriteFile | AccessFs::IoctlDev),
     ];
-    places.extend(outputs.filter(|path| !is_stream(path)).map(|path| place(&path, all)));
+    places.extend(outputs.map(|path| (folder(&path), all)));
     let rules = places.into_iter().filter_map(|(path, access)| Some(PathBeneath::new(PathFd::new(path).ok()?, access)));
     let ruleset = Ruleset::default().handle_access(all)?;
     let ruleset = if no_network { ruleset.handle_access(AccessNet::from_all(KNOWN))? } else { ruleset }.create()?;
@@ -31,23 +30,10 @@ fn allow(no_network: bool, outputs: impl Iterator<Item = PathBuf>) -> Result<(),
     ruleset.restrict_self().map(drop)
 }
 
-/// True for a name of a descriptor that is a pipe or socket: no rule can name one, and none is needed.
-fn is_stream(output: &Path) -> bool {
-    if !output.starts_with("/dev") && !output.starts_with("/proc") {
-        return false;
-    }
-    let is_stream = |kind: std::fs::FileType| kind.is_fifo() || kind.is_socket();
-    std::fs::metadata(output).is_ok_and(|facts| is_stream(facts.file_type()))
-}
-
-/// The folder of an output, for names beside it; of what is named by a descriptor the file itself.
-fn place(output: &Path, all: BitFlags<AccessFs>) -> (PathBuf, BitFlags<AccessFs>) {
-    if output.starts_with("/dev") || output.starts_with("/proc") {
-        let file = std::fs::canonicalize(output).unwrap_or_else(|_| output.to_path_buf());
-        return (file, AccessFs::WriteFile | AccessFs::Truncate);
-    }
-    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    (parent.to_path_buf(), all)
+/// The folder of an output, for names beside it.
+fn folder(output: &Path) -> PathBuf {
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_path_buf()
 }
 
 #[cfg(test)]
