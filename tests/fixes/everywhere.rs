@@ -103,6 +103,10 @@ fn is_harmless(line: &str, own: &BTreeSet<&str>) -> bool {
             "nlmsg_type=RTM_GETLINK",
             "nlmsg_type=0x12 ",
         ]),
+        // The output broker says that it is ready.
+        "sendmsg" => {
+            has(&["<socket:["]) && has(&["msg_iov=[{iov_base=\"\\0\", iov_len=1}]"]) && has(&["msg_controllen=0"])
+        }
         "setns" => has(&["CLONE_NEWNET"]),
         // Its own threads, so that they are not left out: 0 is the caller.
         "sched_setscheduler" => arguments.split(',').next().is_some_and(|tid| tid == "0" || own.contains(tid)),
