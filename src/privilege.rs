@@ -48,11 +48,16 @@ pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> 
 
 /// The same with several places for outputs.
 pub(crate) fn restrict_to(task: Task, places: Places) -> Result<(), String> {
+    restrict_beside(task, places, None)
+}
+
+/// The same for a process that goes on to pass signals on to a child.
+pub(crate) fn restrict_beside(task: Task, places: Places, child: Option<u32>) -> Result<(), String> {
     if task == Task::Observe {
         topotop_collectors::hold_kernel_log();
         starvation::allow();
     }
-    give_up(task, places)?;
+    give_up(task, places, child)?;
     if task == Task::Observe {
         starvation::watch();
     } else {
@@ -62,11 +67,11 @@ pub(crate) fn restrict_to(task: Task, places: Places) -> Result<(), String> {
 }
 
 /// What root may do to its own files takes no capability: what reads a machine as root leaves its outputs to a broker.
-fn give_up(task: Task, places: Places) -> Result<(), String> {
+fn give_up(task: Task, places: Places, child: Option<u32>) -> Result<(), String> {
     let own = capabilities(None).map_err(failed)?.permitted;
     let elsewhere = if places.any(is_elsewhere) { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
     let without = match task {
-        Task::Decode => Without::Machine,
+        Task::Decode => Without::Reading,
         Task::Observe if rustix::process::geteuid().is_root() => Without::Files,
         Task::Observe | Task::Captured => Without::Changes,
     };
@@ -79,11 +84,11 @@ fn give_up(task: Task, places: Places) -> Result<(), String> {
         let hand = CapabilitySet::DAC_READ_SEARCH | elsewhere;
         topotop_collectors::sys::null::descriptor()
             .map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
-        broker::start(places, || keep_only(own & hand, Without::Changes))?;
+        broker::start(places, || keep_only(own & hand, Without::Machine, None))?;
     } else {
         keep |= elsewhere;
     }
-    if own.is_empty() && without != Without::Files { Ok(()) } else { keep_only(own & keep, without) }
+    if own.is_empty() && without != Without::Files { Ok(()) } else { keep_only(own & keep, without, child) }
 }
 
 fn failed(errno: Errno) -> String {
@@ -91,7 +96,7 @@ fn failed(errno: Errno) -> String {
 }
 
 /// Keeps these capabilities, of this thread and what it starts, and no more.
-fn keep_only(keep: CapabilitySet, without: Without) -> Result<(), String> {
+fn keep_only(keep: CapabilitySet, without: Without, child: Option<u32>) -> Result<(), String> {
     set_no_new_privs(true).map_err(failed)?;
     clear_ambient_capability_set().or_else(unless(Errno::INVAL)).map_err(failed)?;
     for bit in 0..u64::BITS {
@@ -106,7 +111,7 @@ fn keep_only(keep: CapabilitySet, without: Without) -> Result<(), String> {
             }
         }
     }
-    crate::sys::seccomp::forbid(without).map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
+    crate::sys::seccomp::forbid(without, child).map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
     let sets = CapabilitySets { effective: keep, permitted: keep, inheritable: CapabilitySet::empty() };
     set_capabilities(None, sets).map_err(failed)
 }

@@ -9,6 +9,7 @@ mod recorder;
 mod sampling;
 mod signals;
 
+use crate::output::broker::Places;
 use crate::privilege::{self, Task};
 use crate::recording::{Target, Writer};
 use crate::source::live::Plan;
@@ -99,6 +100,12 @@ impl RecordArgs {
     }
 }
 
+/// Gives away what recording does not need; signals still go to the command.
+fn restrict(live: bool, output: &Path, held: Option<&child::Held>) -> Result<(), String> {
+    let task = if live { Task::Observe } else { Task::Captured };
+    privilege::restrict_beside(task, Places::of(Some(output)), held.map(child::Held::pid))
+}
+
 /// Records; gives the status to leave with.
 pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> Result<u8, Failure> {
     let own = |text: String| args.failure(text);
@@ -107,8 +114,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     let command = Some(&args.command).filter(|command| !command.is_empty());
     let held = command.map(|command| child::hold(command, args.streams(), &plan.options.metrics)).transpose()?;
     let live = root.is_live();
-    let task = if live { Task::Observe } else { Task::Captured };
-    privilege::restrict(task, Some(&args.output)).map_err(own)?;
+    restrict(live, &args.output, held.as_ref()).map_err(own)?;
     let (tell, events) = channel();
     let (stopped, signals) = (Arc::new(AtomicBool::new(false)), tell.clone());
     let watched = signals::watch(!args.command.is_empty(), move |signal| signals.send(Event::Signal(signal)).is_ok())

@@ -1,6 +1,7 @@
 //! Files that steer the program: read within bounds, and believed only where nobody else could have written them.
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -47,7 +48,12 @@ pub(crate) fn read(path: &Path) -> io::Result<Steering> {
 impl Steering {
     /// Why the file itself may be somebody else's word; none where only this user or root could have written it.
     pub(crate) fn foreign(&self) -> Option<String> {
-        if self.facts.file_type().is_char_device() { None } else { foreign(&self.facts) }
+        if self.facts.file_type().is_char_device() { None } else { foreign(&self.facts, &self.opened()) }
+    }
+
+    /// The file that was read, whatever has its name now.
+    fn opened(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.file)))
     }
 
     /// True for what should be a secret and is none.
@@ -62,15 +68,14 @@ impl Steering {
         }
         let home = std::env::var_os("HOME").map(PathBuf::from);
         // Where links lead, and where they are.
-        let opened = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.file));
-        let real = std::fs::read_link(opened).ok();
+        let real = std::fs::read_link(self.opened()).ok();
         [Some(path), real.as_deref()].into_iter().flatten().find_map(|path| {
             let up_to_home = path.ancestors().skip(1).scan(false, |past, folder| {
                 (!std::mem::replace(past, home.as_deref() == Some(folder))).then_some(folder)
             });
             up_to_home.filter(|folder| !folder.as_os_str().is_empty()).find_map(|folder| {
                 let why = match std::fs::metadata(folder) {
-                    Ok(facts) => foreign(&facts)?,
+                    Ok(facts) => foreign(&facts, folder)?,
                     Err(error) => error.to_string(),
                 };
                 Some(text::Folder { folder: &folder.display(), why: &why }.to_string())
@@ -80,15 +85,25 @@ impl Steering {
 }
 
 /// Why a file or folder may be changed by others than this user and root.
-fn foreign(facts: &Metadata) -> Option<String> {
+fn foreign(facts: &Metadata, path: &Path) -> Option<String> {
     let own = rustix::process::geteuid().as_raw();
     if facts.uid() != own && facts.uid() != 0 {
         return Some(text::Owner { owner: &facts.uid(), user: &own }.to_string());
     }
     // Where the sticky bit is set, others cannot replace what is not theirs.
     let sticky = facts.is_dir() && facts.mode() & 0o1000 != 0;
-    let by_group = facts.mode() & 0o020 != 0 && !is_private(facts.uid(), facts.gid());
+    let by_group = facts.mode() & 0o020 != 0 && (has_acl(path) || !is_private(facts.uid(), facts.gid()));
     (!sticky && (facts.mode() & 0o002 != 0 || by_group)).then(|| text::WRITABLE.to_string())
+}
+
+/// True where users and groups are named that may do what the bits of the group say (acl(5)).
+fn has_acl(path: &Path) -> bool {
+    // Whether there is one: it is longer than this.
+    let mut nothing = [0_u8; 1];
+    match rustix::fs::getxattr(path, "system.posix_acl_access", &mut nothing) {
+        Ok(len) => len > 0,
+        Err(errno) => !matches!(errno, Errno::NODATA | Errno::NOTSUP),
+    }
 }
 
 /// True for a group that only its user is in, as many systems make for each user.
@@ -146,6 +161,26 @@ mod tests {
             assert!(error.contains(why), "{}: {error}", path.display());
         }
         assert_eq!(read("/dev/null".as_ref()).expect("empty").text, "");
+    }
+
+    #[test]
+    fn whoever_an_acl_names_may_write() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, "").expect("written");
+        // posix_acl_xattr.h: version 2; owner, user 65534, group, mask, others; tag, permissions, number.
+        let entries = [(1, 6, u32::MAX), (2, 6, 65_534), (4, 4, u32::MAX), (0x10, 6, u32::MAX), (0x20, 0, u32::MAX)];
+        let entry = |(tag, rights, number): (u16, u16, u32)| {
+            [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &number.to_le_bytes()].concat()
+        };
+        let acl = [&2_u32.to_le_bytes()[..], &entries.map(entry).concat()].concat();
+        let set = rustix::fs::setxattr(&path, "system.posix_acl_access", &acl, rustix::fs::XattrFlags::empty());
+        if set.is_err() {
+            return;
+        }
+        assert!(read(&path).expect("read").foreign().is_some_and(|why| why.contains("writable by others")));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("set");
+        assert_eq!(read(&path).expect("read").foreign(), None, "the mask takes it back");
     }
 
     #[test]

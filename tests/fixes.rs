@@ -1,7 +1,7 @@
 //! Fixes through the real program in a terminal: keys pressed, the screen read, the machine looked at.
 
 mod better;
-mod everywhere;
+pub(crate) mod everywhere;
 mod gone;
 mod headless;
 mod killed;

@@ -9,6 +9,7 @@ mod output;
 mod programs;
 mod recordings;
 mod rights;
+mod short_verbs;
 mod terminal;
 
 use std::path::Path;

@@ -28,6 +28,13 @@ pub(super) struct Held {
     on_error: Vec<Arc<Tap>>,
 }
 
+impl Held {
+    /// The number of what waits, and of the command later.
+    pub(super) fn pid(&self) -> u32 {
+        self.gate.pid()
+    }
+}
+
 /// Prepares a command with this program's own standard streams and rights. Where samples go to standard output, what the
 /// command prints goes to standard error. Streams that numbers are read out of are pipes, and passed on.
 pub(super) fn hold(words: &[String], streaming: bool, metrics: &[Metric]) -> Result<Held, Failure> {

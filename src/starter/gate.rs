@@ -31,6 +31,11 @@ impl Gate {
         Ok(Self { child, control })
     }
 
+    /// The number of the holder, and of the program later.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Lets the program run; the error of starting it otherwise.
     pub(crate) fn open(mut self) -> std::io::Result<Child> {
         let mut errno = [0; 4];

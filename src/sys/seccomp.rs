@@ -69,6 +69,29 @@ const CHANGES: &[libc::c_long] = &[
     libc::SYS_kexec_file_load,
 ];
 
+/// What a process without any capability may still do to others of its user: root's to all of root's.
+const OTHERS: &[libc::c_long] = &[
+    libc::SYS_tkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_setpriority,
+    libc::SYS_process_mrelease,
+];
+
+/// Flags of clone(2) that make namespaces; CLONE_NEWTIME is one of clone3(2) only.
+const NAMESPACES: [u64; 7] = [
+    libc::CLONE_NEWNS as u64,
+    libc::CLONE_NEWCGROUP as u64,
+    libc::CLONE_NEWUTS as u64,
+    libc::CLONE_NEWIPC as u64,
+    libc::CLONE_NEWUSER as u64,
+    libc::CLONE_NEWPID as u64,
+    libc::CLONE_NEWNET as u64,
+];
+
 /// What reading a recording has no use for besides.
 const OF_THE_MACHINE: &[libc::c_long] = &[
     libc::SYS_setns,
@@ -89,12 +112,42 @@ const FILE_SETATTR: libc::c_long = 469;
 /// TIOCSTI and TIOCLINUX, which type for the user (ioctl_tty(2)).
 const TYPING: [u64; 2] = [0x5412, 0x541c];
 
-/// Kinds of ioctl(2) that change a file system, a file's flags, a disk or its mapping, by any descriptor: block devices, SCSI,
-/// NVMe, XFS and freezing, ext4, btrfs, device mapper.
-const CHANGING: [u64; 7] = [0x12, 0x22, 0x4e, 0x58, 0x66, 0x94, 0xfd];
+/// What is asked by ioctl(2): of terminals, pipes and sockets, and of interfaces what takes no capability. All else may change
+/// a disk, a file system, a flag of a file or a device. tty(4), socket(7); the last four of terminals are TCGETS2 and TCSETS2.
+const ASKED: [u64; 22] = [
+    0x5401,
+    0x5402,
+    0x5403,
+    0x5404,
+    0x540a,
+    0x540b,
+    0x540f,
+    0x5410,
+    0x5411,
+    0x5413,
+    0x5429,
+    0x5421,
+    0x541b,
+    0x5450,
+    0x5451,
+    0x5452,
+    0x802c_542a,
+    0x402c_542b,
+    0x402c_542c,
+    0x402c_542d,
+    0x8946,
+    0x8910,
+];
+
+/// Policies that `starvation` sets.
+const POLICIES: [libc::c_int; 4] = [
+    libc::SCHED_OTHER,
+    libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK,
+    libc::SCHED_RR,
+    libc::SCHED_RR | libc::SCHED_RESET_ON_FORK,
+];
 
 /// What makes, names, changes or removes files, or opens them in ways that a filter cannot see: an output broker does it.
-/// What root may change of its own processes without a capability.
 const FILES: &[libc::c_long] = &[
     libc::SYS_openat2,
     libc::SYS_renameat2,
@@ -131,8 +184,6 @@ const FILES: &[libc::c_long] = &[
     libc::SYS_semop,
     libc::SYS_semtimedop,
     libc::SYS_semctl,
-    libc::SYS_sched_setattr,
-    libc::SYS_setpriority,
 ];
 
 /// The same under older numbers.
@@ -166,10 +217,12 @@ const OPENING: &[(libc::c_long, u8)] = &[(libc::SYS_openat, 2)];
 /// What a process goes on to do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Without {
+    /// Changes of the machine.
+    Machine,
     /// Changes of the machine and of other processes.
     Changes,
     /// Also what reading a recording has no use for.
-    Machine,
+    Reading,
     /// Changes, and all writing to files but by descriptors that it has.
     Files,
 }
@@ -177,39 +230,79 @@ pub(crate) enum Without {
 /// Flags of an open that is no reading: any of these bits.
 const WRITING: [u32; 4] = [libc::O_WRONLY as u32, libc::O_RDWR as u32, libc::O_CREAT as u32, libc::O_TRUNC as u32];
 
-fn rules(without: Without) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
-    let more: [&[libc::c_long]; 2] = match without {
-        Without::Changes => [&[], &[]],
-        Without::Machine => [OF_THE_MACHINE, &[]],
-        Without::Files => [FILES, OLDER_FILES],
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// True of an argument, by its place: its lower half.
+fn when(place: u8, compare: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(place, SeccompCmpArgLen::Dword, compare, value)
+}
+
+/// Where it is none of these.
+fn but(place: u8, values: impl IntoIterator<Item = u64>) -> Result<Vec<SeccompCondition>, BackendError> {
+    values.into_iter().map(|value| when(place, SeccompCmpOp::Ne, value)).collect()
+}
+
+/// Where one of the bits is set.
+fn any(place: u8, bits: impl IntoIterator<Item = u64>) -> Result<Vec<SeccompRule>, BackendError> {
+    bits.into_iter().map(|bit| SeccompRule::new(vec![when(place, SeccompCmpOp::MaskedEq(bit), bit)?])).collect()
+}
+
+fn rules(without: Without, child: Option<u32>) -> Result<Rules, BackendError> {
+    let more: [&[libc::c_long]; 3] = match without {
+        Without::Machine => [&[], &[], &[]],
+        Without::Changes => [OTHERS, &[], &[]],
+        Without::Reading => [OTHERS, OF_THE_MACHINE, &[]],
+        Without::Files => [OTHERS, FILES, OLDER_FILES],
     };
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        CHANGES.iter().chain(more.into_iter().flatten()).map(|&call| (call, Vec::new())).collect();
-    let matching = |place: u8, compare: SeccompCmpOp, value: u64| {
-        SeccompRule::new(vec![SeccompCondition::new(place, SeccompCmpArgLen::Dword, compare, value)?])
-    };
-    if without == Without::Files {
-        for &(call, place) in OPENING {
-            let any = WRITING.map(|bit| matching(place, SeccompCmpOp::MaskedEq(u64::from(bit)), u64::from(bit)));
-            rules.insert(call, any.into_iter().collect::<Result<_, _>>()?);
-        }
-        // Services trust whoever connects as root. A pair that has a connection gets no other, but one of datagrams does.
-        let unix = matching(0, SeccompCmpOp::Eq, libc::AF_UNIX as u64)?;
-        rules.insert(libc::SYS_socket, vec![unix]);
-        let other = [libc::SOCK_DGRAM, libc::SOCK_RAW];
-        let other = other.map(|kind| matching(1, SeccompCmpOp::MaskedEq(0xf), kind as u64));
-        rules.insert(libc::SYS_socketpair, other.into_iter().collect::<Result<_, _>>()?);
-        // Of root's processes root may change these without a capability.
-        for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
-            rules.insert(call, vec![matching(0, SeccompCmpOp::Ne, 0)?]);
-        }
+    let mut rules: Rules = CHANGES.iter().chain(more.into_iter().flatten()).map(|&call| (call, Vec::new())).collect();
+    rules.insert(libc::SYS_clone, any(0, NAMESPACES)?);
+    if without != Without::Machine {
+        of_others(&mut rules, child)?;
     }
     // What is typed for the user is done with the user's rights, here or after the end.
-    let typing = TYPING.map(|request| matching(1, SeccompCmpOp::Eq, request));
-    let changing = if without == Without::Files { &CHANGING[..] } else { &[] };
-    let changing = changing.iter().map(|kind| matching(1, SeccompCmpOp::MaskedEq(0xff00), kind << 8));
-    rules.insert(libc::SYS_ioctl, typing.into_iter().chain(changing).collect::<Result<_, _>>()?);
+    let typing = TYPING.map(|request| SeccompRule::new(vec![when(1, SeccompCmpOp::Eq, request)?]));
+    rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
+    if without == Without::Files {
+        of_files(&mut rules)?;
+    }
     Ok(rules)
+}
+
+/// Other processes are left alone, but for a child that is passed signals on. Of a process that is there alone it may be
+/// asked.
+fn of_others(rules: &mut Rules, child: Option<u32>) -> Result<(), BackendError> {
+    let own = std::process::id();
+    let known = [Some(own), Some(0), child].into_iter().flatten().map(u64::from);
+    let a_signal = when(1, SeccompCmpOp::Ne, 0)?;
+    let kill = std::iter::once(a_signal).chain(but(0, known)?).collect();
+    rules.insert(libc::SYS_kill, vec![SeccompRule::new(kill)?]);
+    rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(but(0, [u64::from(own)])?)?]);
+    for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
+        rules.insert(call, vec![SeccompRule::new(but(0, [0])?)?]);
+    }
+    let policies = but(1, POLICIES.map(|policy| u64::from(policy.cast_unsigned())))?;
+    rules.insert(libc::SYS_sched_setscheduler, vec![SeccompRule::new(policies)?]);
+    // Whoever asks where pages are names no nodes to move them to.
+    let moved = SeccompCondition::new(3, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    rules.entry(libc::SYS_move_pages).or_insert(vec![SeccompRule::new(vec![moved])?]);
+    // Of namespaces only those of networks are entered.
+    let network = but(1, [libc::CLONE_NEWNET as u64])?;
+    rules.entry(libc::SYS_setns).or_insert(vec![SeccompRule::new(network)?]);
+    Ok(())
+}
+
+fn of_files(rules: &mut Rules) -> Result<(), BackendError> {
+    for &(call, place) in OPENING {
+        rules.insert(call, any(place, WRITING.map(u64::from))?);
+    }
+    // Services trust whoever connects as root. A pair that has a connection gets no other, but one of datagrams does.
+    let unix = when(0, SeccompCmpOp::Eq, libc::AF_UNIX as u64)?;
+    rules.insert(libc::SYS_socket, vec![SeccompRule::new(vec![unix])?]);
+    let kinds = [libc::SOCK_DGRAM, libc::SOCK_RAW];
+    let kinds = kinds.map(|kind| SeccompRule::new(vec![when(1, SeccompCmpOp::MaskedEq(0xf), kind as u64)?]));
+    rules.insert(libc::SYS_socketpair, kinds.into_iter().collect::<Result<_, _>>()?);
+    rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(but(1, ASKED)?)?]);
+    Ok(())
 }
 
 /// Calls of the x32 interface have numbers of their own, which no rule knows; the architecture is the same.
@@ -228,27 +321,40 @@ fn refuse_x32(program: &mut BpfProgram) {
 #[cfg(not(target_arch = "x86_64"))]
 fn refuse_x32(_: &mut BpfProgram) {}
 
-/// Refuses them from here on, for this process and what it starts. Where the kernel or the processor has no filters nothing
-/// is refused.
-pub(crate) fn forbid(without: Without) -> Result<(), String> {
+/// Refuses them from here on, for this process and what it starts; signals go to its `child` alone. Where the kernel or the
+/// processor has no filters nothing is refused.
+pub(crate) fn forbid(without: Without, child: Option<u32>) -> Result<(), String> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
-    let rules = rules(without).map_err(|error| error.to_string())?;
-    let refused = SeccompAction::Errno(libc::EPERM as u32);
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).map_err(|error| error.to_string())?;
-    let mut program: BpfProgram = filter.try_into().map_err(|error: BackendError| error.to_string())?;
-    refuse_x32(&mut program);
-    match seccompiler::apply_filter(&program) {
-        // A kernel without filters, or a sandbox that allows no others, goes without.
-        Ok(()) | Err(seccompiler::Error::Prctl(_) | seccompiler::Error::Seccomp(_)) => Ok(()),
-        Err(error) => Err(error.to_string()),
+    let refuse = |rules: Rules, errno: libc::c_int| {
+        let refused = SeccompAction::Errno(errno.cast_unsigned());
+        BpfProgram::try_from(SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?)
+    };
+    let wrong = |error: BackendError| error.to_string();
+    let mut first = rules(without, child).and_then(|rules| refuse(rules, libc::EPERM)).map_err(wrong)?;
+    refuse_x32(&mut first);
+    // Its flags are in memory, which a filter cannot see. Who is told that there is no such call makes the older one.
+    let second = refuse(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS).map_err(wrong)?;
+    for program in [first, second] {
+        match seccompiler::apply_filter(&program) {
+            // A kernel without filters, or a sandbox that allows no others, goes without.
+            Ok(()) | Err(seccompiler::Error::Prctl(_) | seccompiler::Error::Seccomp(_)) => {}
+            Err(error) => return Err(error.to_string()),
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Without, forbid};
+    use rustix::io::Errno;
+    use rustix::process::{
+        Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal, setpriority_process,
+        test_kill_process,
+    };
     use std::fs::{File, OpenOptions};
     use std::io::{ErrorKind, Read as _, Write as _};
+    use std::process::Command;
 
     #[test]
     fn what_reads_as_root_writes_to_what_it_has_alone() {
@@ -256,7 +362,7 @@ mod tests {
         let path = dir.path().join("a");
         let mut own = File::create(&path).expect("made");
         let done = std::thread::spawn(move || {
-            forbid(Without::Files).expect("forbidden");
+            forbid(Without::Files, None).expect("forbidden");
             if OpenOptions::new().append(true).open(&path).is_ok() {
                 return not_here();
             }
@@ -277,13 +383,52 @@ mod tests {
             assert!(denied(std::os::unix::net::UnixDatagram::pair().map(drop)));
             x32();
             std::os::unix::net::UnixStream::pair().expect("connected to each other");
-            std::process::Command::new("/bin/true").status().expect("a program is started");
+            Command::new("/bin/true").status().expect("a program is started");
             own.write_all(b"text").and_then(|()| own.set_len(2)).expect("its own file");
             let mut text = String::new();
             File::open(&path).and_then(|mut file| file.read_to_string(&mut text)).expect("reading is no matter");
             assert_eq!(text, "te");
         });
         done.join().expect("every assertion holds");
+    }
+
+    #[test]
+    fn other_processes_are_left_alone() {
+        let mut others = ["30", "31"].map(|time| Command::new("sleep").arg(time).spawn().expect("started"));
+        let [own, other] = [&others[0], &others[1]].map(Pid::from_child);
+        let done = std::thread::spawn(move || {
+            forbid(Without::Changes, Some(own.as_raw_nonzero().get().cast_unsigned())).expect("forbidden");
+            if kill_process(other, Signal::CONT).is_ok() {
+                return not_here();
+            }
+            assert_eq!(kill_process(other, Signal::KILL), Err(Errno::PERM));
+            assert_eq!(kill_process_group(other, Signal::KILL), Err(Errno::PERM));
+            assert_eq!(test_kill_process(other), Ok(()), "whether it is there may be asked");
+            let held = pidfd_open(other, PidfdFlags::empty());
+            assert!(held.is_err() || pidfd_send_signal(held.expect("held"), Signal::KILL) == Err(Errno::PERM));
+            assert_eq!(setpriority_process(Some(other), 5), Err(Errno::PERM));
+            assert_eq!(kill_process(own, Signal::KILL), Ok(()), "what is passed on to a child");
+            assert!(namespace().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied));
+            Command::new("/bin/true").status().expect("a program is started without clone3");
+            std::thread::spawn(|| ()).join().expect("a thread too");
+        });
+        done.join().expect("every assertion holds");
+        assert!(others[1].try_wait().expect("a child").is_none());
+        for child in &mut others {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// A child in a namespace of users of its own.
+    #[expect(unsafe_code, reason = "no library asks for it without unshare")]
+    fn namespace() -> std::io::Result<()> {
+        // SAFETY: what is refused makes no child, and a child ends at once.
+        match unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_NEWUSER | libc::SIGCHLD, 0, 0, 0, 0) } {
+            -1 => Err(std::io::Error::last_os_error()),
+            0 => crate::sys::fork::leave(),
+            _ => Ok(()),
+        }
     }
 
     /// getppid under its other number.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn is_root() -> bool {
+pub(super) fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
         crate::common::not_tested("only root has capabilities to give away");
@@ -63,7 +63,7 @@ fn rights(pid: u32) -> Vec<(String, String)> {
 }
 
 /// The table of the README: verbs, and the capabilities that they keep.
-fn documented() -> BTreeMap<String, String> {
+pub(super) fn documented() -> BTreeMap<String, String> {
     let readme = std::fs::read_to_string("README.md").expect("a README");
     let (_, table) = readme.split_once("| process | capabilities it keeps |").expect("the table");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
