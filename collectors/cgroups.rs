@@ -217,7 +217,8 @@ impl CgroupCollector {
                 continue;
             }
             let table = draft.cgroups.data();
-            let writing = table.dirty_bytes.value(slot).unwrap_or(0) + table.writeback_bytes.value(slot).unwrap_or(0);
+            let bytes = |column: Option<u64>| column.unwrap_or(0);
+            let writing = bytes(table.dirty_bytes.value(slot)).saturating_add(bytes(table.writeback_bytes.value(slot)));
             if let Some(group) = self.tree.get_mut(slot).filter(|_| warm) {
                 group.warm = (group.warm - 1).max(u8::from(writing > 0));
             }
@@ -282,7 +283,7 @@ impl CgroupCollector {
         }
         // Pressure of the top alone is the machine's.
         if groups > 1 && !with_pressure {
-            let needs = "cgroup v2, Linux 4.20 and psi=1";
+            let needs = "cgroup v2, Linux 4.20 or later and psi=1";
             gaps.add_many("sys/fs/cgroup/*/*.pressure", Reason::NotFound, needs, groups);
         }
         self.kept = open;

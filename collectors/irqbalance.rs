@@ -58,7 +58,11 @@ impl Collector for IrqbalanceCollector {
         table.banned_irqs.clear(slot);
         if !whole {
             table.state.clear(slot);
-            section.gaps.add("proc/*/comm", Reason::NotFound, "the host's pid namespace and all its processes");
+            section.gaps.add(
+                "proc/*/comm",
+                Reason::NotFound,
+                "the host's PID namespace, with all its processes visible",
+            );
             section.state = State::Missing;
             return;
         }

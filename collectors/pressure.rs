@@ -80,7 +80,7 @@ fn take(
 /// What would make the kernel report it.
 pub(crate) fn needs(reason: Reason) -> &'static str {
     match reason {
-        Reason::NotFound => "Linux 4.20 and psi=1",
+        Reason::NotFound => "CONFIG_PSI (Linux 4.20), psi=1",
         Reason::NotSupported => "psi=1",
         _ => "",
     }

@@ -36,6 +36,8 @@ pub(crate) const SECOND: &str = "t1";
 
 /// The most entries of one directory.
 const MAX_ENTRIES: usize = 1 << 20;
+/// The same of a captured machine: as many rows as a table has.
+const MAX_CAPTURED: usize = 1 << 18;
 
 /// How a path was used, for `capture`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -202,7 +204,7 @@ impl Root {
                 take(name);
             }
             count += 1;
-            if count > MAX_ENTRIES {
+            if count > if self.live { MAX_ENTRIES } else { MAX_CAPTURED } {
                 return Err(Reason::Malformed);
             }
         }

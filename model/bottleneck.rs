@@ -71,7 +71,7 @@ pub enum Outcome {
     Imbalance,
     /// Nothing is at its limit under load.
     NotSaturated,
-    /// Nobody wants anything.
+    /// There is no load.
     Idle,
     /// What is unknown could be what limits.
     #[default]
@@ -124,7 +124,7 @@ impl Confidence {
 pub struct Next {
     /// What it is.
     pub resource: Resource,
-    /// So many times of the load fit at most.
+    /// Upper bound of the load that fits, as a multiple of the present load.
     pub headroom: f64,
 }
 

@@ -49,6 +49,8 @@ const MAX_CELLS_RATIO: usize = 64;
 /// take little to write and much to hold.
 const FREE_ROOM: usize = 16 << 20;
 const MAX_ROOM_RATIO: usize = 1 << 10;
+/// The same of any record: a machine of 1,152 CPUs and 5,000 processes has a fifth of it.
+const MAX_ROOM: usize = 192 << 20;
 /// The most sections of a record and gaps of a section.
 const MAX_LIST: usize = 1 << 12;
 /// zstd levels of key frames, which are rare and have most of the texts, and of the others, whose numbers no level packs

@@ -57,6 +57,7 @@ pub use identity::Identity;
 pub use memory_reclaim::step as reclaim_step;
 pub use offered::{Offered, Refused, offered};
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
+pub use sysctls::{SYSCTLS, file as sysctl};
 pub(crate) use target::is_same;
 pub use target::{Target, drop_in, node_bytes, together};
 pub use verification::{Trip, Verdict, Verification};

@@ -97,7 +97,7 @@ pub enum Entry {
 pub struct Intent {
     /// `RULE/SUBJECT/FIX`.
     pub fix: String,
-    /// It in one line.
+    /// Its title, in one line.
     pub title: String,
     /// Who asked: user and terminal.
     pub who: String,

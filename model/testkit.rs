@@ -105,7 +105,7 @@ pub fn blind() -> Frame {
     frame.gaps = vec![
         gap("proc/*/stat", Reason::PermissionDenied, 214, "the proc mount without hidepid, or root"),
         gap("proc/meminfo", Reason::Malformed, 1, ""),
-        gap("proc/pressure/*", Reason::NotFound, 3, "Linux 4.20 and psi=1"),
+        gap("proc/pressure/*", Reason::NotFound, 3, "CONFIG_PSI (Linux 4.20), psi=1"),
         gap("sys/block", Reason::PermissionDenied, 1, "root"),
         gap("sys/devices/system/node", Reason::NotFound, 1, "CONFIG_NUMA"),
         gap("sys/fs/cgroup", Reason::TimedOut, 1, ""),

@@ -1,6 +1,7 @@
 //! `topotop export`: the raw columns of recordings as CSV, a section to standard output or a file each.
 
 use crate::export::csv;
+use crate::output::broker::Places;
 use crate::output::{Output, print};
 use crate::span::{self, Given};
 use crate::{recording, units};
@@ -30,6 +31,16 @@ pub struct ExportArgs {
     /// List sections and columns with unit, meaning and source, and leave.
     #[arg(long)]
     pub list: bool,
+}
+
+impl ExportArgs {
+    /// Where it writes.
+    pub(crate) fn places(&self) -> Places {
+        match &self.output {
+            Some(folder) if self.section == "all" => Places { exports: vec![folder.clone()], ..Places::default() },
+            output => Places::of(output.as_deref()),
+        }
+    }
 }
 
 /// Writes what is asked for.
@@ -158,7 +169,7 @@ impl Files {
         let folder = match (&args.output, args.section.as_str()) {
             (None, "all") => return Err(text::NoOutput { known: &sections().join("|") }.to_string()),
             (Some(path), "all") => {
-                std::fs::create_dir_all(path).map_err(|error| {
+                crate::folder::make_of(&path.join("new")).map_err(|error| {
                     let path = path.display().to_string();
                     format!("-o {}: {}", printable(&path), crate::trust::said(&error))
                 })?;

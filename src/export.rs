@@ -11,6 +11,7 @@ mod paint;
 mod svg;
 mod text;
 
+use crate::theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::io::{self, Write};
@@ -19,6 +20,7 @@ use topotop_model::frame::Frame;
 use topotop_model::judge::{Judgement, Settings};
 use topotop_model::locale::{Text, chrome};
 use topotop_model::text::printable;
+use topotop_widgets::themes::Depth;
 
 /// Options of a writer of data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -139,7 +141,16 @@ pub fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let write = match format.writer {
-        Writer::Screen(write) => return write(&picture(app, width, height), out),
+        Writer::Screen(write) => {
+            // Where no colour tells them apart, kinds of time have a sign each.
+            let plain = Some("mono")
+                .filter(|_| format.name == "text")
+                .and_then(|name| theme::load(Some(name), Depth::None).ok());
+            let coloured = plain.map(|plain| std::mem::replace(&mut app.look.theme, plain));
+            let picture = picture(app, width, height);
+            app.look.theme = coloured.unwrap_or_else(|| app.look.theme.clone());
+            return write(&picture, out);
+        }
         Writer::Data(write) => write,
     };
     let sample = app.shown();

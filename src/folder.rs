@@ -40,9 +40,38 @@ pub(crate) fn new_file(path: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o600))?))
 }
 
-/// Makes a folder of its owner's alone, with those above it.
+/// Makes a folder of its owner's alone, with those above it. For root, no stranger's link leads to where it is made.
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    if !rustix::process::geteuid().is_root() {
+        return std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
+    let mut missing = Vec::new();
+    let mut above = folder;
+    let mut here = loop {
+        match open(above) {
+            Ok(here) => break here,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                missing.push(above.file_name().ok_or(ErrorKind::InvalidInput)?);
+                above = above.parent().ok_or(ErrorKind::NotFound)?;
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    for name in missing.into_iter().rev() {
+        rustix::fs::mkdirat(&here, name, Mode::RWXU)
+            .or_else(|errno| if errno == Errno::EXIST { Ok(()) } else { Err(errno) })?;
+        here = rustix::fs::openat(&here, name, LOOK | OFlags::DIRECTORY, Mode::empty())?;
+    }
+    Ok(())
+}
+
+/// Makes the folder of a file.
+pub(crate) fn make_of(path: &Path) -> io::Result<()> {
+    match (broker(), path.parent()) {
+        (Some(broker), _) => broker.make_folder_of(path),
+        (None, Some(folder)) => make(folder),
+        (None, None) => Ok(()),
+    }
 }
 
 /// Removes a file that was made here.

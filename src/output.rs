@@ -122,11 +122,7 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), String> {
 
 /// Keeps a file of this user's, with its folder: whole or not at all, and in a regular file only.
 pub(crate) fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match (broker::broker(), path.parent()) {
-        (Some(broker), _) => broker.make_folder_of(path)?,
-        (None, Some(folder)) => crate::folder::make(folder)?,
-        (None, None) => {}
-    }
+    crate::folder::make_of(path)?;
     let mut draft = Draft::beside(path, true)?;
     draft.file.write_all(bytes)?;
     draft.name()

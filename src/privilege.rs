@@ -18,8 +18,10 @@ use topotop_model::locale::error as text;
 pub(crate) enum Task {
     /// It reads this machine.
     Observe,
-    /// It reads a captured machine, or nothing but who records.
+    /// It reads a captured machine.
     Captured,
+    /// It tells a recording process something, and reads nothing but who records.
+    Tell,
     /// It reads recordings.
     Decode,
 }
@@ -30,7 +32,7 @@ impl Task {
         match self {
             // Files that others may not read; other users' processes; sockets in other network namespaces.
             Self::Observe => CapabilitySet::DAC_READ_SEARCH | CapabilitySet::SYS_PTRACE | CapabilitySet::SYS_ADMIN,
-            Self::Captured | Self::Decode => CapabilitySet::DAC_READ_SEARCH,
+            Self::Captured | Self::Tell | Self::Decode => CapabilitySet::DAC_READ_SEARCH,
         }
     }
 }
@@ -66,29 +68,33 @@ pub(crate) fn restrict_beside(task: Task, places: Places, child: Option<u32>) ->
     Ok(())
 }
 
-/// What root may do to its own files takes no capability: what reads a machine as root leaves its outputs to a broker.
+/// What somebody may do to their own files takes no capability: what reads a machine as root, a captured machine or a
+/// recording leaves its outputs to a broker.
 fn give_up(task: Task, places: Places, child: Option<u32>) -> Result<(), String> {
     let own = capabilities(None).map_err(failed)?.permitted;
-    let elsewhere = if places.any(is_elsewhere) { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
+    let kept = |error: &dyn std::fmt::Display| text::PrivilegesKept { error: &error }.to_string();
     let without = match task {
-        Task::Decode => Without::Reading,
+        Task::Decode => Without::FilesReading,
+        Task::Captured => Without::Files,
         Task::Observe if rustix::process::geteuid().is_root() => Without::Files,
-        Task::Observe | Task::Captured => Without::Changes,
+        Task::Observe | Task::Tell => Without::Changes,
     };
-    if task != Task::Observe {
-        let confined = crate::sys::landlock::confine(task == Task::Decode, places.paths());
-        confined.map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
+    let is_confined = without != Without::Changes;
+    // Who observes has systemd asked, too.
+    let has_broker = is_confined && (task == Task::Observe || places.any(|_| true));
+    let elsewhere = if places.any(is_elsewhere) { CapabilitySet::DAC_OVERRIDE } else { CapabilitySet::empty() };
+    if is_confined {
+        topotop_collectors::sys::null::descriptor().map_err(|error| kept(&error))?;
     }
-    let mut keep = task.capabilities();
-    if without == Without::Files {
+    if has_broker {
         let hand = CapabilitySet::DAC_READ_SEARCH | elsewhere;
-        topotop_collectors::sys::null::descriptor()
-            .map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
         broker::start(places, || keep_only(own & hand, Without::Machine, None))?;
-    } else {
-        keep |= elsewhere;
     }
-    if own.is_empty() && without != Without::Files { Ok(()) } else { keep_only(own & keep, without, child) }
+    if task != Task::Observe {
+        crate::sys::landlock::confine(task == Task::Decode).map_err(|error| kept(&error))?;
+    }
+    let keep = if has_broker { task.capabilities() } else { task.capabilities() | elsewhere };
+    if own.is_empty() && !is_confined { Ok(()) } else { keep_only(own & keep, without, child) }
 }
 
 fn failed(errno: Errno) -> String {

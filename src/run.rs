@@ -186,7 +186,9 @@ fn examine(global: &Global, args: &doctor::DoctorArgs) -> ExitCode {
 
 /// 0 for success; 1 for a fix that was refused, failed or made things worse.
 fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
-    let loaded = config(global).or_else(|error| {
+    // What it names is looked at as well: programs of metrics, and how many there are.
+    let loaded = config(global).and_then(|config| metrics::asked(global, &config).map(|_| config));
+    let loaded = loaded.or_else(|error| {
         // An applied fix can be undone whatever the configuration says.
         if args.verb.needs_findings() {
             return Err(error);
@@ -248,9 +250,9 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
         Some(Command::Man) => return print(&manual::page()?),
-        Some(Command::Mark(args)) => return restrict(Task::Captured, None).and_then(|()| crate::mark::run(args)),
+        Some(Command::Mark(args)) => return restrict(Task::Tell, None).and_then(|()| crate::mark::run(args)),
         Some(Command::Export(args)) => {
-            restrict(Task::Decode, args.output.as_deref())?;
+            restrict_to(Task::Decode, args.places())?;
             return dump::run(args);
         }
         _ => {}
@@ -269,11 +271,11 @@ fn command(cli: &Cli) -> Result<(), String> {
             report::run(args, &config.judge())
         }
         Some(Command::Replay(args)) => {
-            restrict(Task::Decode, startup::place_of_exports(global).as_deref())?;
+            restrict_to(Task::Decode, startup::places(global, None, args.format.is_none()))?;
             replay::run(global, &config, args)
         }
         Some(Command::Demo(args)) => {
-            restrict(Task::Decode, args.output.clone().or_else(|| startup::place_of_exports(global)).as_deref())?;
+            restrict_to(Task::Decode, startup::places(global, args.output.as_deref(), args.output.is_none()))?;
             demo::run(global, &config, args)
         }
         Some(Command::Rules { id }) => print(catalogue::text(id.as_deref(), &config.judge())?.as_bytes()),
@@ -381,8 +383,6 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     }
     startup::hold_terminal();
     let files = app.layout.iter().cloned().collect();
-    // A confined process makes no folder elsewhere.
-    let _ = global.root.as_ref().and_then(|_| startup::place_of_exports(global));
     let (exports, recordings) = (app.exports.iter().cloned().collect(), vec![app.recordings.clone()]);
     let plan = reading_with(global, config, false, Places { files, exports, recordings })?;
     let newest = runtime::run(app, Some(hands), move |waker| {

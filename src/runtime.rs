@@ -13,6 +13,7 @@ use crate::{theme, view};
 use input::Answer;
 use rustix::time::{ClockId, clock_gettime};
 use screen::Screen;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 use topotop_model::locale::{chrome, error as errors, recording as text};
@@ -109,7 +110,9 @@ impl<S: Source> Loop<S> {
                 Err(RecvTimeoutError::Timeout) => self.dirty = true,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            while let Some(event) = self.events.try_recv().ok().filter(|_| !self.leaving) {
+            // What comes after the key that leaves stays: it may be the answer that is waited for at the end.
+            while !self.leaving {
+                let Ok(event) = self.events.try_recv() else { break };
                 self.event(event)?;
             }
             self.message(Msg::Tick(now_ns()))?;
@@ -151,7 +154,7 @@ impl<S: Source> Loop<S> {
     fn settle(&mut self) -> std::io::Result<()> {
         let until_ns = now_ns() + SETTLE_NS;
         while self.screen.owes_an_answer(now_ns()) && now_ns() < until_ns {
-            match self.events.recv_timeout(Duration::from_millis(50)) {
+            match self.events.recv_timeout(Duration::from_millis(10)) {
                 Ok(Event::Answer(answer)) => self.answer(answer),
                 Ok(Event::Msg(msg @ Msg::Fix(_))) => self.message(msg)?,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -163,7 +166,7 @@ impl<S: Source> Loop<S> {
 
     fn answer(&mut self, answer: Answer) {
         match answer {
-            Answer::Done => return self.screen.answered(),
+            Answer::Done => return self.screen.answered(now_ns()),
             Answer::Background(light) => {
                 let asked = std::mem::take(&mut self.app.asks.background);
                 let theme = (asked && light).then(|| theme::load(Some(LIGHT), theme::depth()).ok());
@@ -286,7 +289,10 @@ impl<S: Source> Loop<S> {
         if matches!(self.app.status.reach, crate::fix::order::Reach::Read(_)) {
             self.app.say(chrome::COPIED);
         } else {
-            self.put("copied.txt", copied.as_bytes());
+            let kept = self.put("copied.txt", copied.as_bytes());
+            if let Some(path) = kept {
+                self.app.say(chrome::CopiedBoth { path: &path.display() }.to_string());
+            }
         }
         Ok(())
     }
@@ -301,16 +307,18 @@ impl<S: Source> Loop<S> {
         self.put(name, &bytes);
     }
 
-    /// Writes a file for the user and says where it is.
-    fn put(&mut self, name: &str, bytes: &[u8]) {
+    /// Writes a file for the user and says where it is; its path if it is there.
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Option<PathBuf> {
         let Some(path) = self.app.exports.as_ref().map(|folder| folder.join(name)) else {
-            return self.app.say(chrome::NO_EXPORTS);
+            self.app.say(chrome::NO_EXPORTS);
+            return None;
         };
-        let said = match keep(&path, bytes) {
+        let kept = keep(&path, bytes);
+        self.app.say(match &kept {
             Ok(()) => chrome::Exported { path: &path.display() }.to_string(),
-            Err(error) => chrome::NotExported { path: &path.display(), error: &crate::trust::said(&error) }.to_string(),
-        };
-        self.app.say(said);
+            Err(error) => chrome::NotExported { path: &path.display(), error: &crate::trust::said(error) }.to_string(),
+        });
+        kept.is_ok().then_some(path)
     }
 
     fn record(&mut self, name: &str) {

@@ -204,7 +204,7 @@ pub(crate) fn complain(sample: &Sample) {
         let needs = gap.shown_needs();
         let (path, reason, count) = (&gap.path, gap.reason.text(), gap.count);
         let line = match &*needs {
-            "" => format!("{path}: {reason} ({count})"),
+            "" => topotop_model::locale::pair(path, topotop_model::locale::aside(reason, count)),
             needs => topotop_model::locale::error::UnreadFiles { path, reason: &reason, count: &count, needs: &needs }
                 .to_string(),
         };

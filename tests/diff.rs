@@ -229,7 +229,7 @@ fn real_load_tests_that_stay_open() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pairs");
     for (before, after, reason, says) in [
         ("alone", "crowded", "foreign_cpu", "another load started: sh uses 1.3 more cores"),
-        ("whole", "ends", "load_ended", "the load ended too early in the window after"),
+        ("whole", "ends", "load_ended", "after the change, the load ended too early"),
     ] {
         let sides = [before, after].map(|side| format!("{side}.rec"));
         let output = run(&dir, &["diff", &sides[0], &sides[1], "--format", "json"]);

@@ -30,7 +30,10 @@ fn rows(buffer: &Buffer) -> Vec<String> {
 fn faults(app: &App, buffer: &Buffer) -> Vec<String> {
     let (width, rows) = (usize::from(buffer.area.width), rows(buffer));
     let mut faults: Vec<String> = broken(buffer).iter().map(|place| format!("half a character at {place:?}")).collect();
-    let headline = app.shown().judgement.bottleneck.headline();
+    let bottleneck = &app.shown().judgement.bottleneck;
+    // What stands beside the answer is left out where there is no room for it.
+    let headline = Some(bottleneck.headline()).filter(|whole| whole.width() + 3 <= width);
+    let headline = headline.unwrap_or_else(|| bottleneck.short_headline());
     let answer = rows.get(1).map(String::as_str).unwrap_or_default();
     let said: String = answer.trim_start().chars().skip(2).collect();
     let is_whole = said.starts_with(&headline);

@@ -34,7 +34,10 @@ pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         return;
     }
     let (role, glyph) = sign(answer, cx.charset);
-    let headline = shown(&answer.headline(), cx.charset);
+    let mut headline = shown(&answer.headline(), cx.charset);
+    if names::width(&headline) + 2 > pen.left() {
+        headline = shown(&answer.short_headline(), cx.charset);
+    }
     pen.text(role, glyph).text(role, " ").text(role, &headline);
     let next = answer.next_text().filter(|_| !answer.is_collecting()).map(|next| shown(&next, cx.charset));
     // Whole or not at all: half of it would be another number.

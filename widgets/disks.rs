@@ -15,7 +15,7 @@ use crate::parts::chart;
 use crate::parts::legend;
 use crate::parts::related::uses;
 use crate::parts::table::{Identity, Listed, Table};
-use crate::parts::{Pen, pane};
+use crate::parts::{Pen, pane, units};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -205,11 +205,20 @@ impl Disks {
             pen.skip(1);
             cells::writer(cx, writer, &mut pen);
         }
+        let known: f64 = disk.writers.iter().filter_map(|writer| writer.bytes_share).sum();
+        let at = disk.writers.len() as u16;
+        if at > 0 && at < rows && known < MOST {
+            let rest = text::Unattributed { share: &units::percent(1.0 - known) };
+            Pen::new(cx, inner, at, buf).skip(1).text(Role::Absent, &rest.to_string());
+        }
         if disk.writers.is_empty() {
             Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, &unknown(cx));
         }
     }
 }
+
+/// The share of the writers that are known above which the rest is not worth a line.
+const MOST: f64 = 0.9;
 
 /// Why there is no writer.
 fn unknown(cx: &Cx<'_>) -> Text {

@@ -3,18 +3,21 @@
 use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::table::{Column, Did, Identity, Key, Table, Width, matches};
-use crate::parts::{Pen, mark, names, units};
+use crate::parts::{Pen, mark, names, severity, units};
 use crate::{Action, Cx, Outcome, Panel, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
-use topotop_model::locale::Text;
 use topotop_model::locale::screen::gaps as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::locale::{Text, join};
 use topotop_model::{Gap, Reason};
 
 /// A gap by path and reason.
 type Id = (Arc<str>, Reason);
+
+/// The most rows of the selected gap.
+const MOST: usize = 4;
 
 /// The table of gaps, and costs below it.
 pub struct Gaps {
@@ -103,6 +106,35 @@ static COLUMNS: &[Column<usize>] = &[
 ];
 
 impl Gaps {
+    /// The selected gap in full: a row of the list has room for little of it.
+    fn detail(&self, cx: &Cx<'_>, width: u16) -> Vec<String> {
+        let Some(gap) = self
+            .table
+            .selected()
+            .and_then(|id| cx.frame.gaps.iter().find(|gap| gap.path == id.0 && gap.reason == id.1))
+        else {
+            return Vec::new();
+        };
+        let mut said = format!("{}: {}", gap.shown_path(), gap.reason.text());
+        if !gap.needs.is_empty() {
+            said = format!("{said}{}{}", join::CLAUSES, shared::Needs { what: &gap.shown_needs() });
+        }
+        let mut lines = severity::wrapped(&said, width.saturating_sub(2));
+        lines.truncate(MOST);
+        lines
+    }
+
+    /// The list without the last rows, which the selected gap takes.
+    fn list(&self, cx: &Cx<'_>, list: Rect) -> (Rect, Vec<String>) {
+        let lines = self.detail(cx, list.width);
+        let rows = lines.len() as u16 + 1;
+        if lines.is_empty() || list.height < rows + 4 {
+            (list, Vec::new())
+        } else {
+            (Rect { height: list.height - rows, ..list }, lines)
+        }
+    }
+
     /// Gaps above, cost below; side by side where there is room.
     fn split(&self, cx: &Cx<'_>, area: Rect) -> (Rect, Rect) {
         if area.width >= 160 {
@@ -134,7 +166,7 @@ impl Panel for Gaps {
             self.table.fill(cx, rows, cx.frame.gaps.len());
         }
         let (list, _) = self.split(cx, area);
-        self.table.place(cx, pane::inner(list));
+        self.table.place(cx, pane::inner(self.list(cx, list).0));
     }
 
     fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
@@ -142,6 +174,8 @@ impl Panel for Gaps {
         if action == Action::Close {
             return if self.table.deselect() { Outcome::Changed } else { Outcome::Ignored };
         }
+        // What is opened is shown below the list.
+        let action = if action == Action::Open && self.table.selected().is_none() { Action::Down } else { action };
         match self.table.act(action, cx) {
             Did::Nothing => Outcome::Ignored,
             Did::Changed | Did::Selected | Did::Opened => Outcome::Changed,
@@ -149,7 +183,11 @@ impl Panel for Gaps {
     }
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-        let (list, below) = self.split(cx, area);
+        let (whole, below) = self.split(cx, area);
+        let (list, detail) = self.list(cx, whole);
+        for (at, line) in detail.iter().enumerate() {
+            Pen::new(cx, Rect { y: list.bottom(), ..whole }, at as u16, buf).skip(1).text(Role::Info, line);
+        }
         let (shown, total) = self.table.counts();
         let note = if shown == total {
             total.to_string()
@@ -183,7 +221,7 @@ fn cost(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         return;
     }
     let cost = &cx.frame.cost;
-    let inner = pane::frame(cx, area, &text::COST_TITLE, &cost.backend, buf);
+    let inner = pane::frame(cx, area, &text::COST_TITLE, "", buf);
     let mut pen = Pen::new(cx, inner, 0, buf);
     let memory = cost.rss_bytes.map_or_else(|| "?".to_owned(), |bytes| units::bytes_in_text(bytes as f64));
     let total = text::Cost {

@@ -219,7 +219,13 @@ impl Panel for Processes {
         let (list, charts) = self.split(cx, area);
         let inner = self.browser.draw(cx, list, &text::TITLE, &note, &name.unwrap_or_default(), buf);
         if shown == 0 {
-            pane::empty(cx, inner, &text::PROCESSES, "proc/*", total, buf);
+            match filter::unknown_field(cx.filter).filter(|_| total > 0) {
+                Some(field) => {
+                    let said = text::UnknownField { field: &field, fields: &filter::FIELDS };
+                    pane::say(cx, inner, &said.to_string(), buf);
+                }
+                None => pane::empty(cx, inner, &text::PROCESSES, "proc/*", total, buf),
+            }
         }
         if let Some(process) = self.subject(cx) {
             let name = format!("{} {}", process.comm, process.pid);

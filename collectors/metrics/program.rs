@@ -91,6 +91,11 @@ pub struct OwnChild {
 }
 
 impl OwnChild {
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn pid(&self) -> Option<Pid> {
         Pid::from_raw(self.child.id() as i32)
     }

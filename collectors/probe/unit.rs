@@ -14,7 +14,7 @@ pub(super) fn value(root: &Root, unit: &str, property: &str) -> Result<String, U
     let shown = if property == "CPUQuota" { "CPUQuotaPerSecUSec" } else { property };
     let arguments =
         ["show".to_owned(), format!("--property={shown}"), "--value".to_owned(), "--".to_owned(), unit.to_owned()];
-    let said = systemctl(&arguments).map_err(|why| Unread { why, needs: "systemd as pid 1".to_owned() })?;
+    let said = systemctl(&arguments).map_err(|why| Unread { why, needs: "systemd as PID 1".to_owned() })?;
     words(property, &said).ok_or_else(|| {
         Unread::because(text::UnitFormat { property: &property, unit: &unit, value: &said.trim() }.to_string())
     })

@@ -44,7 +44,7 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
     others.filter(|resource| beside.contains(&resource.verdict) && !busy(resource)).collect()
 }
 
-/// The same as a line: `has headroom: NIC (eth0 in at 12%, eth0 out at 42% of 25.0 Gbit/s), disk (sda at 3% busy); unknown: memory
+/// The same as a line: `has headroom: NIC (eth0 in at 12%, eth0 tx at 42% of 25.0 Gbit/s), disk (sda at 3% busy); unknown: memory
 /// (cannot read a memory limit)`. Empty without any.
 pub fn sentence(others: &[&Resource]) -> String {
     let (headroom, unknown) = (&with_headroom(others), &unknown(others));

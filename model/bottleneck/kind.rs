@@ -12,9 +12,9 @@ pub enum ResourceKind {
     Cpus,
     /// The fullest set of CPUs that a group or a process is confined to.
     Cpuset,
-    /// The hottest core.
+    /// The busiest core.
     Core,
-    /// The hottest thread: a thread cannot use more than one core.
+    /// The busiest thread: a thread cannot use more than one core.
     Thread,
     /// The core with the largest share of soft and hard interrupts.
     Softirq,

@@ -439,7 +439,7 @@ fn exclusions_are_one_line() {
     let line = |frame: &Frame, finding: &Finding| sentence(&exclusions(finding, &of(frame)));
     assert_eq!(
         line(&frame, &open),
-        "has headroom: NIC (eth0 in at 8% of 10.0 Gbit/s, eth0 out at 42% of 10.0 Gbit/s), disk (sda at 3% busy, await 0.4 ms), \
+        "has headroom: NIC (eth0 rx at 8% of 10.0 Gbit/s, eth0 tx at 42% of 10.0 Gbit/s), disk (sda at 3% busy, await 0.4 ms), \
          memory (host at 25% of 8.0 GiB)"
     );
     frame.nics[0].capacity_mbps = Known::None;

@@ -41,6 +41,16 @@ impl Bottleneck {
         }
     }
 
+    /// The same without what stands beside the answer, where there is little room.
+    pub fn short_headline(&self) -> String {
+        match (self.verdict, &self.resource) {
+            (Outcome::Imbalance, Some(resource)) if !self.is_collecting() => {
+                text::ImbalanceAlone { resource: &self.detail(resource) }.to_string()
+            }
+            _ => self.headline(),
+        }
+    }
+
     /// The resource, what waits for it, and the finding that explains it.
     fn detail(&self, resource: &Resource) -> String {
         let summary = resource.summary();

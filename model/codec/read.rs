@@ -4,14 +4,14 @@ use super::cells::{expected, kind};
 use super::rows::{Event, Places, Row};
 use super::source::{ColumnHead, Hole, Kind, Mode, SectionHead, Source};
 use super::texts::Read;
-use super::{Error, FREE_ROOM, MAX_LIST, MAX_ROOM_RATIO};
+use super::{Error, FREE_ROOM, MAX_LIST, MAX_ROOM, MAX_ROOM_RATIO};
 use crate::snapshot::VisitMut;
 use crate::{ColumnMut, Gap, Gaps, IdSet, Meaning, Num, Reason, Section, Snapshot, Stamp, State, Table};
 use std::sync::Arc;
 
 /// Applies a record of so many bytes to a snapshot: the base, or an empty one.
 pub(super) fn snapshot(out: &mut Snapshot, mut source: impl Source, texts: &[u8], size: usize) -> Result<(), Error> {
-    let room = Room(size.saturating_mul(MAX_ROOM_RATIO).saturating_add(FREE_ROOM));
+    let room = Room(size.saturating_mul(MAX_ROOM_RATIO).saturating_add(FREE_ROOM).min(MAX_ROOM));
     let before = out.stamp;
     let (seq, mono) = (source.clock()?, source.clock()?);
     let (wall, boot) = (source.clock()?.wrapping_add(mono), source.clock()?.wrapping_add(mono));

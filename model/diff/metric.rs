@@ -54,7 +54,7 @@ pub enum Better {
     Lower,
     /// More.
     Higher,
-    /// Who knows.
+    /// Neither direction is better.
     Neither,
 }
 

@@ -27,11 +27,11 @@ pub enum Verdict {
     Improved,
     /// It changed for the worse.
     Worse,
-    /// It changed, and nobody knows which way is better.
+    /// It changed; neither direction is better.
     Changed,
     /// No difference larger than a bound that is small.
     NoChange,
-    /// Not decided: too few valid samples, or more noise than what is worth a word.
+    /// Inconclusive: too few valid samples, or too much noise.
     Inconclusive,
     /// There is such a subject before only.
     OnlyBefore,

@@ -107,7 +107,7 @@ pub struct Done {
     pub id: String,
     /// Its number in the journal.
     pub number: u64,
-    /// It in one line.
+    /// Its title, in one line.
     pub title: String,
     /// How it came out.
     pub state: Applied,

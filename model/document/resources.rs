@@ -65,7 +65,7 @@ pub struct Resource {
     unit: Option<&'static str>,
     /// Whose it is.
     subject: Option<String>,
-    /// What people call it.
+    /// Its display name.
     name: Option<String>,
     /// The thread, where it is about one.
     thread: Option<u32>,
@@ -113,7 +113,7 @@ pub(super) struct Next {
     name: Option<String>,
     /// Its utilisation now.
     share: Option<f64>,
-    /// So many times of the load fit at most.
+    /// Upper bound of the load that fits, as a multiple of the present load.
     headroom: f64,
 }
 

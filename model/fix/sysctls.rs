@@ -14,8 +14,27 @@ pub(super) fn number(frame: &Frame, name: &str) -> Option<u64> {
     value(frame, name)?.parse().ok()
 }
 
+/// The settings that fixes change.
+pub const SYSCTLS: &[&str] = &[
+    "kernel.numa_balancing",
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "net.core.netdev_max_backlog",
+    "net.core.rps_sock_flow_entries",
+    "vm.cache_reclaim_enable",
+    "vm.cache_reclaim_s",
+    "vm.cache_reclaim_weight",
+    "vm.dirty_background_bytes",
+    "vm.dirty_background_ratio",
+    "vm.dirty_bytes",
+    "vm.dirty_ratio",
+    "vm.swappiness",
+    "vm.watermark_scale_factor",
+    "vm.zone_reclaim_mode",
+];
+
 /// The file of a setting: `vm.swappiness` is /proc/sys/vm/swappiness.
-pub(super) fn file(name: &str) -> String {
+pub fn file(name: &str) -> String {
     format!("/proc/sys/{}", name.replace('.', "/"))
 }
 

@@ -102,7 +102,7 @@ impl Mount {
     }
 }
 
-/// Somebody who writes to a disk.
+/// A cgroup or a process that writes to a disk.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -102,7 +102,7 @@ pub struct Cost {
     #[serde(rename = "per_collector", serialize_with = "milliseconds", skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Option<std::collections::BTreeMap<String, f64>>"))]
     pub collectors: Vec<CollectorCost>,
-    /// The dearest answer to where a process's memory is, of those that stand.
+    /// Duration of the slowest memory-by-node query whose result is still in use.
     pub memory_answer_ms: Option<f64>,
 }
 

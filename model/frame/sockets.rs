@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_with::apply;
 use std::sync::Arc;
 
-/// A socket that waits for somebody.
+/// A listening TCP socket or a bound UDP socket.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

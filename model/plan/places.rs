@@ -86,7 +86,7 @@ fn nodes(topology: &Topology, usable: &IdSet, notes: &mut Vec<String>) -> Vec<Sl
         let online = node.cpus.intersection(&topology.cpus_online);
         places.push(Slot {
             label: format!("n{}", node.id),
-            place: format!("node {}", node.id),
+            place: crate::locale::subject::Node { id: &node.id }.to_string(),
             nodes: IdSet::from_ids([node.id]),
             whole: cpus == online,
             cpus,
@@ -119,7 +119,14 @@ fn packages(topology: &Topology, usable: &IdSet) -> Result<Vec<Slot>, String> {
         let nodes = IdSet::from_ids(members.iter().filter_map(|cpu| cpu.node.value()));
         let all = nodes.iter().filter_map(|id| topology.node(id)).fold(IdSet::new(), |all, node| all.union(&node.cpus));
         let whole = !nodes.is_empty() && all.intersection(&topology.cpus_online) == cpus;
-        Slot { label: format!("p{package}"), place: format!("package {package}"), nodes, cpus, whole, sharers: 1 }
+        Slot {
+            label: format!("p{package}"),
+            place: crate::locale::screen::cores::PackageId { id: &package }.to_string(),
+            nodes,
+            cpus,
+            whole,
+            sharers: 1,
+        }
     };
     Ok(ids.into_iter().map(place).filter(|place| !place.cpus.is_empty()).collect())
 }

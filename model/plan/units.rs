@@ -29,7 +29,8 @@ pub(super) fn text(
     argv: &[String],
     directory: &str,
 ) -> String {
-    let mut text = format!("[Unit]\nDescription={name}, on {}\nAfter=network-online.target\n\n[Service]\n", slot.place);
+    let mut text =
+        format!("[Unit]\nDescription={name}, CPUs {}\nAfter=network-online.target\n\n[Service]\n", slot.cpus);
     let mut line = |name: &str, value: &str| {
         if !value.is_empty() {
             // A text takes whatever is written to it.

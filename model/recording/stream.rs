@@ -7,6 +7,9 @@ use std::io::Read;
 
 /// Bytes that are read at once: a length reserves no memory before the bytes are there.
 const CHUNK: usize = 64 << 10;
+/// Bytes that are checksummed in vain for each byte that is read, and beside that: as for files.
+const PROOF_RATIO: u64 = 4;
+const FREE_PROOF: u64 = 64 << 20;
 
 /// What comes out of a stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,10 +28,13 @@ pub enum Item {
 pub struct Stream<R> {
     input: R,
     header: Header,
-    /// Bytes that were read and not used yet.
+    /// Bytes that were read, and how many of them are used.
     buffer: Vec<u8>,
-    /// How far into the stream `buffer` begins.
+    used: usize,
+    /// How far into the stream the bytes that are not used begin.
     offset: u64,
+    /// Bytes that may still be checksummed in vain: a stream made of heads that promise much must not take for ever.
+    proof: u64,
     base: Option<(u32, Snapshot)>,
     /// True once differences without a base were reported.
     reported: bool,
@@ -43,16 +49,18 @@ impl<R: Read> Stream<R> {
             input,
             header: Header::default(),
             buffer: Vec::new(),
+            used: 0,
             offset: 0,
+            proof: FREE_PROOF,
             base: None,
             reported: false,
             over: false,
             closed: false,
         };
         if !stream.fill(HEADER_BYTES)? {
-            return Err(if stream.buffer.is_empty() { Error::Read("it is empty".to_owned()) } else { Error::Foreign });
+            return Err(if stream.rest().is_empty() { Error::Read("it is empty".to_owned()) } else { Error::Foreign });
         }
-        stream.header = Header::parse(stream.buffer.get(..HEADER_BYTES).unwrap_or_default())?;
+        stream.header = Header::parse(stream.rest().get(..HEADER_BYTES).unwrap_or_default())?;
         stream.drop_bytes(HEADER_BYTES);
         Ok(stream)
     }
@@ -73,12 +81,13 @@ impl<R: Read> Stream<R> {
             if !self.fill(HEAD_BYTES)? {
                 break;
             }
-            let Some(head) = Head::parse(&self.buffer) else {
+            let Some(head) = Head::parse(self.rest()).filter(|head| head.bytes() <= self.proof) else {
                 return Ok(Some(Item::Damage(self.resync()?)));
             };
             let whole = self.fill(head.bytes() as usize)?;
-            let record = self.buffer.get(..head.bytes() as usize).filter(|record| whole && head.proves(record));
+            let record = self.rest().get(..head.bytes() as usize).filter(|record| whole && head.proves(record));
             let Some(record) = record.map(<[u8]>::to_vec) else {
+                self.proof -= head.bytes();
                 return Ok(Some(Item::Damage(self.resync()?)));
             };
             self.drop_bytes(record.len());
@@ -99,7 +108,7 @@ impl<R: Read> Stream<R> {
             Kind::End => (self.over, self.closed) = (true, true),
             Kind::Index if self.header.segment_bytes > 0 => {
                 // A file in segments: what is left of the slot is empty, unless the recording ends here.
-                if self.fill(HEAD_BYTES)? && Head::parse(&self.buffer).is_some_and(|head| head.kind == Kind::End) {
+                if self.fill(HEAD_BYTES)? && Head::parse(self.rest()).is_some_and(|head| head.kind == Kind::End) {
                     return Ok(None);
                 }
                 let inside = (self.offset - HEADER_BYTES as u64) % self.header.segment_bytes;
@@ -149,15 +158,17 @@ impl<R: Read> Stream<R> {
         let (offset, mut first) = (self.offset, 1);
         self.base = None;
         loop {
-            let rest = self.buffer.get(first..).unwrap_or_default();
+            let rest = self.rest().get(first..).unwrap_or_default();
             if let Some(found) = rest.windows(SYNC.len()).position(|window| window == SYNC) {
                 self.drop_bytes(first + found);
                 break;
             }
-            self.drop_bytes(self.buffer.len().saturating_sub(SYNC.len() - 1).max(first).min(self.buffer.len()));
+            let held = self.rest().len();
+            self.drop_bytes(held.saturating_sub(SYNC.len() - 1).max(first).min(held));
             first = 0;
-            if !self.fill(self.buffer.len() + 1)? {
-                self.drop_bytes(self.buffer.len());
+            let held = self.rest().len();
+            if !self.fill(held + 1)? {
+                self.drop_bytes(held);
                 break;
             }
         }
@@ -167,14 +178,14 @@ impl<R: Read> Stream<R> {
 
     /// Reads until so many bytes are there; false at the end of the stream.
     fn fill(&mut self, wanted: usize) -> Result<bool, Error> {
-        while self.buffer.len() < wanted {
+        while self.rest().len() < wanted {
             let held = self.buffer.len();
             self.buffer.resize(held + CHUNK, 0);
             let count = self.input.read(self.buffer.get_mut(held..).unwrap_or_default());
             self.buffer.truncate(held + *count.as_ref().unwrap_or(&0));
             match count {
                 Ok(0) => return Ok(false),
-                Ok(_) => {}
+                Ok(read) => self.proof = self.proof.saturating_add(read as u64 * PROOF_RATIO),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::Read(error.to_string())),
             }
@@ -184,16 +195,26 @@ impl<R: Read> Stream<R> {
 
     fn skip(&mut self, mut bytes: u64) -> Result<(), Error> {
         while bytes > 0 && self.fill(1)? {
-            let part = bytes.min(self.buffer.len() as u64);
+            let part = bytes.min(self.rest().len() as u64);
             self.drop_bytes(part as usize);
             bytes -= part;
         }
         Ok(())
     }
 
+    /// What is not used yet.
+    fn rest(&self) -> &[u8] {
+        self.buffer.get(self.used..).unwrap_or_default()
+    }
+
     fn drop_bytes(&mut self, count: usize) {
-        let count = count.min(self.buffer.len());
-        self.buffer.drain(..count);
+        let count = count.min(self.rest().len());
+        self.used += count;
         self.offset += count as u64;
+        // What is left is moved seldom: only once it is less than what is used.
+        if self.used > self.buffer.len() / 2 {
+            self.buffer.drain(..self.used);
+            self.used = 0;
+        }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     guards: text::GUARDS,
     advice: text::ADVICE,
     reads: &[],
-    sources: &["the journal of fixes", "the files and settings that they wrote"],
+    sources: &["the journal of fixes", "the files and settings that the fixes wrote"],
     thresholds: &[SETTLE],
     references: &["irqbalance(1)", "systemd.resource-control(5)", "erl(1), +sbt"],
     pace: Pace { exit: 3, ..Pace::CONFIGURED },

@@ -90,6 +90,8 @@ pub fn words_in_strings(debug: &str) -> impl Iterator<Item = &str> {
 
 /// Words that stay in every language: units, names of files and tools, names that the kernel gives.
 pub const AGREED: &[&str] = &[
+    "PgDn",
+    "PgUp",
     "topotop",
     "CPU",
     "CPUs",

@@ -86,7 +86,12 @@ impl App {
         match (event.code, command) {
             (KeyCode::Enter, _) if picker.sorts => return self.picked_sort(&chosen),
             (KeyCode::Enter | KeyCode::Esc, _) => return vec![self.remember()],
-            (KeyCode::Char(' '), _) if !picker.sorts => self.toggle_column(&columns, picker.at),
+            (KeyCode::Char(' '), _) if !picker.sorts => {
+                self.toggle_column(&columns, picker.at);
+                // What is hidden goes to the end of the list: the cursor goes with it.
+                let now = self.pickable(&picker);
+                picker.at = now.iter().position(|column| column.name == chosen).unwrap_or(picker.at);
+            }
             (KeyCode::Left | KeyCode::Right, _) if !picker.sorts => {
                 picker.at = self.move_column(&columns, picker.at, event.code == KeyCode::Right);
             }

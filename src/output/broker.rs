@@ -34,15 +34,10 @@ impl Places {
         Self { files: files.map(Path::to_path_buf).into_iter().collect(), ..Self::default() }
     }
 
-    /// All of them; of a folder a name in it.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        let folders = self.exports.iter().chain(&self.recordings);
-        self.files.iter().cloned().chain(folders.map(|folder| folder.join("new")))
-    }
-
-    /// True if one of them is so.
+    /// True if one of them is so, of a folder a name in it.
     pub(crate) fn any(&self, is_so: impl Fn(&Path) -> bool) -> bool {
-        self.paths().any(|path| is_so(&path))
+        let folders = self.exports.iter().chain(&self.recordings);
+        self.files.iter().cloned().chain(folders.map(|folder| folder.join("new"))).any(|path| is_so(&path))
     }
 
     /// Anything for one of the files; of the folders only what belongs there, under names that the reader gives such files.
@@ -136,7 +131,7 @@ pub(crate) fn start(places: Places, restrict: impl FnOnce() -> Result<(), String
 fn ask_systemd(arguments: &[String]) -> Result<String, String> {
     let failed = |error: io::Error| error.to_string();
     let socket = QUESTIONS.get().ok_or_else(|| failed(gone()))?.lock().unwrap_or_else(PoisonError::into_inner);
-    wire::send(&socket, arguments.join("\0").as_bytes(), None).map_err(failed)?;
+    wire::send(&socket, arguments.join("\0").as_bytes(), None).map_err(lost).map_err(failed)?;
     let (answer, _) = wire::receive(&socket).and_then(|answer| answer.ok_or_else(gone)).map_err(failed)?;
     let (&first, said) = answer.split_first().ok_or_else(|| failed(gone()))?;
     let said = String::from_utf8_lossy(said).into_owned();
@@ -233,7 +228,7 @@ impl Broker {
 
     fn ask(&self, asked: Asked, bytes: &[u8]) -> io::Result<(Vec<u8>, Option<File>)> {
         let socket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        wire::send(&socket, &[&[asked as u8], bytes].concat(), None)?;
+        wire::send(&socket, &[&[asked as u8], bytes].concat(), None).map_err(lost)?;
         let (answer, fd) = wire::receive(&socket)?.ok_or_else(gone)?;
         match answer.split_first() {
             Some((&DONE, rest)) => Ok((rest.to_vec(), fd.map(File::from))),
@@ -251,6 +246,12 @@ impl Broker {
 
 fn gone() -> io::Error {
     io::Error::new(ErrorKind::BrokenPipe, text::BROKER_GONE.to_string())
+}
+
+/// Nobody is on the other side.
+fn lost(error: io::Error) -> io::Error {
+    let is_gone = matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset);
+    if is_gone { gone() } else { error }
 }
 
 /// What the broker has.

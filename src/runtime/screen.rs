@@ -117,8 +117,8 @@ impl Screen {
     }
 
     /// Everything is drawn that was written before the oldest question.
-    pub(super) fn answered(&mut self) {
-        self.link.answered();
+    pub(super) fn answered(&mut self, now_ns: u64) {
+        self.link.answered(now_ns);
     }
 
     /// True while the terminal may still answer.

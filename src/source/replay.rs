@@ -14,6 +14,7 @@ use super::playback::Playback;
 use super::{About, Sample, Source, Target};
 use crate::app::transport::{Order, Transport};
 use crate::moment::Moment;
+use crate::startup;
 use assessor::{Assessor, Task};
 use buffer::ReplayBuffer;
 use indexer::{Indexer, Update};
@@ -141,13 +142,15 @@ fn names(files: &[PathBuf], readers: &[Box<dyn SampleReader>]) -> Vec<String> {
 fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn SampleReader>, String> {
     let stdin = path == Path::new("-");
     // A file that standard input was redirected from is a file, not a stream.
-    let path = if stdin { Path::new("/dev/stdin") } else { path };
+    let wrong = |error: std::io::Error| format!("standard input: {error}");
+    let stream = if stdin { Some(startup::stream().map_err(wrong)?) } else { None };
+    let path = stream.as_ref().map_or(path, |(_, path)| path);
     let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
     let metadata = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
     if metadata.is_file() {
         return Ok(Box::new(FileReader::begin(path)?));
     }
-    if stdin && std::io::stdin().is_terminal() {
+    if stream.as_ref().is_some_and(|(stream, _)| stream.is_terminal()) {
         return Err(topotop_model::locale::error::PIPED_RECORDING.into());
     }
     if metadata.is_dir() {
@@ -158,11 +161,11 @@ fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn Sampl
         // A player that is gone needs nothing.
         let _ = messages.send(PlayerMessage::Came);
     };
-    let input: Box<dyn std::io::Read + Send> = if stdin {
-        Box::new(std::io::stdin())
-    } else {
-        Box::new(std::fs::File::open(path).map_err(|error| format!("{name}: {error}"))?)
+    let input = match stream {
+        Some((stream, _)) => stream,
+        None => std::fs::File::open(path).map_err(|error| format!("{name}: {error}"))?,
     };
+    let input: Box<dyn std::io::Read + Send> = Box::new(input);
     Ok(Box::new(StreamReader::open(input, &name, wake)?))
 }
 

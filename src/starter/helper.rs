@@ -4,13 +4,14 @@ use super::{BADLY, DENIED, EXHAUSTED, NOT_FOUND, STARTED, WELL};
 use super::{orphans, side_process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{IoSliceMut, PipeWriter, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use topotop_collectors::metrics::{Metric, OwnChild, Source, Started as _, start};
 use topotop_model::Reason;
@@ -35,14 +36,31 @@ pub(crate) fn run(
             _ => None,
         })
         .collect();
+    guarded();
     orphans::adopt();
     serve(&UnixStream::from(socket), &programs);
     orphans::end();
     ExitCode::SUCCESS
 }
 
+/// Goes on in a process below this one, which stays to end what the programs started where that process is killed.
+fn guarded() {
+    orphans::adopt();
+    match crate::sys::fork::twin() {
+        // Without another process, a starter that is killed leaves what its programs started.
+        Ok(true) | Err(_) => {}
+        Ok(false) => {
+            let _ = rustix::thread::set_name(c"topotop-guard");
+            crate::sys::fork::close_from(3);
+            orphans::wait_for_all();
+            crate::sys::fork::leave();
+        }
+    }
+}
+
 /// Starts what is asked for until nobody asks any more, and waits until all of it has ended.
 fn serve(socket: &UnixStream, programs: &BTreeMap<String, Vec<String>>) {
+    let running = Arc::new(Mutex::new(BTreeSet::new()));
     let mut threads = Vec::new();
     while let Some((name, output, control)) = request(socket) {
         threads.retain(|thread: &std::thread::JoinHandle<()>| !thread.is_finished());
@@ -50,8 +68,9 @@ fn serve(socket: &UnixStream, programs: &BTreeMap<String, Vec<String>>) {
             orphans::reap();
         }
         let Some(words) = programs.get(&name).cloned() else { continue };
+        let running = Arc::clone(&running);
         let thread = std::thread::Builder::new().name("program".to_owned());
-        threads.extend(thread.spawn(move || watch(&words, output, control)));
+        threads.extend(thread.spawn(move || watch(&words, output, control, &running)));
     }
     for thread in threads {
         // One that panicked has nothing left to end.
@@ -88,8 +107,15 @@ fn receive(socket: &UnixStream, name: &mut [u8]) -> Option<(usize, Vec<OwnedFd>)
 }
 
 /// Runs one program; ends it when nobody waits for it any more.
-fn watch(words: &[String], output: PipeWriter, mut control: UnixStream) {
-    let mut child: OwnChild = match start(words, output) {
+fn watch(words: &[String], output: PipeWriter, mut control: UnixStream, running: &Mutex<BTreeSet<u32>>) {
+    let lock = || running.lock().unwrap_or_else(PoisonError::into_inner);
+    let started = {
+        let mut running = lock();
+        let started = start(words, output);
+        running.extend(started.as_ref().ok().map(OwnChild::id));
+        started
+    };
+    let mut child: OwnChild = match started {
         Ok(child) => child,
         Err(reason) => {
             let answer = match reason {
@@ -103,15 +129,25 @@ fn watch(words: &[String], output: PipeWriter, mut control: UnixStream) {
         }
     };
     let _ = control.write_all(&[STARTED]);
-    loop {
-        if let Some(well) = child.ended(Duration::ZERO) {
-            let _ = control.write_all(&[if well { WELL } else { BADLY }]);
-            return;
+    let id = child.id();
+    let well = loop {
+        match child.ended(Duration::ZERO) {
+            None if !is_given_up(&control) => {}
+            well => break well,
         }
-        if is_given_up(&control) {
-            // Dropped here: ended, and waited for, before the other side sees this one closed.
-            return;
+    };
+    // Ended, and waited for, before the other side sees this one closed; so is what it left in other sessions, where that
+    // cannot be another program's.
+    drop(child);
+    {
+        let mut running = lock();
+        running.remove(&id);
+        if running.is_empty() {
+            orphans::end_all_but(&running);
         }
+    }
+    if let Some(well) = well {
+        let _ = control.write_all(&[if well { WELL } else { BADLY }]);
     }
 }
 

@@ -2,7 +2,8 @@
 //! with the helper.
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait, waitpid};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Looks at what is left, at most: what may not be killed stays.
@@ -21,6 +22,17 @@ pub(super) fn reap() {
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
+/// Ends those that a program of a metric left running in sessions of their own, but for children that are programs
+/// themselves. A program that hangs in such a session would be there twice once it is started again.
+pub(super) fn end_all_but(programs: &BTreeSet<u32>) {
+    for child in children() {
+        if !programs.contains(&child.as_raw_nonzero().get().unsigned_abs()) {
+            let _ = kill_process(child, Signal::KILL);
+            let _ = waitpid(Some(child), WaitOptions::NOHANG);
+        }
+    }
+}
+
 /// Ends them and all that they started. No other child may be left.
 pub(super) fn end() {
     for _ in 0..LOOKS {
@@ -34,6 +46,19 @@ pub(super) fn end() {
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Waits for the only child to end, then ends what is left of it.
+pub(super) fn wait_for_all() {
+    let starter = children();
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, _))) if !starter.contains(&ended) => {}
+            Err(Errno::INTR) => {}
+            _ => break,
+        }
+    }
+    end();
 }
 
 fn children() -> Vec<Pid> {

@@ -17,6 +17,15 @@ pub(crate) fn split(kept: &[RawFd]) -> std::io::Result<bool> {
     }
 }
 
+/// Splits this process, which has no other thread, with all that it has; true in the new one.
+pub(crate) fn twin() -> std::io::Result<bool> {
+    // SAFETY: the new process has this thread only, and no other one held a lock.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error()),
+        child => Ok(child == 0),
+    }
+}
+
 /// What ends with somebody else's last descriptor must not wait for this process.
 fn close_all_but(kept: &[RawFd]) {
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").ok();
@@ -49,6 +58,11 @@ fn gaps(kept: &[RawFd]) -> Vec<(u32, u32)> {
     let firsts = std::iter::once(3).chain(kept.iter().map(|fd| fd + 1));
     let lasts = kept.iter().map(|fd| fd.saturating_sub(1)).chain([u32::MAX]);
     firsts.zip(lasts).filter(|(first, last)| first <= last).collect()
+}
+
+/// Closes all descriptors from one on.
+pub(crate) fn close_from(first: u32) {
+    close_range(first, u32::MAX);
 }
 
 fn close_range(first: u32, last: u32) -> bool {

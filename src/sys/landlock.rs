@@ -1,28 +1,23 @@
-//! What only reads recordings may write to its own output and nowhere else, whatever is wrong in it. A process that reads
-//! others goes without: the kernel hides other processes from whoever is confined so.
+//! What reads recordings or captured machines writes by descriptors that it has and opens none, whatever is wrong in it. A
+//! process that reads others goes without: the kernel hides other processes from whoever is confined so.
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr,
     RulesetError,
 };
-use std::path::{Path, PathBuf};
 
 /// The newest kernel interface that is used; older ones refuse what they know.
 const KNOWN: ABI = ABI::V5;
 
 /// Confines this thread and all that it starts; where the kernel has no such thing, nothing is confined.
-pub(crate) fn confine(no_network: bool, outputs: impl Iterator<Item = PathBuf>) -> Result<(), String> {
-    allow(no_network, outputs).map_err(|error| error.to_string())
+pub(crate) fn confine(no_network: bool) -> Result<(), String> {
+    allow(no_network).map_err(|error| error.to_string())
 }
 
-fn allow(no_network: bool, outputs: impl Iterator<Item = PathBuf>) -> Result<(), RulesetError> {
+fn allow(no_network: bool) -> Result<(), RulesetError> {
     let all = AccessFs::from_write(KNOWN);
     // The terminal: keys are read by ioctl from a terminal that a stream does not occupy.
-    let mut places = vec![
-        (PathBuf::from("/dev/null"), AccessFs::WriteFile.into()),
-        (PathBuf::from("/dev/tty"), AccessFs::WriteFile | AccessFs::IoctlDev),
-    ];
-    places.extend(outputs.map(|path| (folder(&path), all)));
+    let places = [("/dev/null", AccessFs::WriteFile.into()), ("/dev/tty", AccessFs::WriteFile | AccessFs::IoctlDev)];
     let rules = places.into_iter().filter_map(|(path, access)| Some(PathBeneath::new(PathFd::new(path).ok()?, access)));
     let ruleset = Ruleset::default().handle_access(all)?;
     let ruleset = if no_network { ruleset.handle_access(AccessNet::from_all(KNOWN))? } else { ruleset }.create()?;
@@ -30,29 +25,23 @@ fn allow(no_network: bool, outputs: impl Iterator<Item = PathBuf>) -> Result<(),
     ruleset.restrict_self().map(drop)
 }
 
-/// The folder of an output, for names beside it.
-fn folder(output: &Path) -> PathBuf {
-    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.unwrap_or(Path::new(".")).to_path_buf()
-}
-
 #[cfg(test)]
 mod tests {
     use super::confine;
     use std::fs::{OpenOptions, read_to_string, rename, write};
-    use std::io::ErrorKind;
+    use std::io::{ErrorKind, Write as _};
 
     #[test]
-    fn a_confined_thread_writes_beside_its_output_only() {
+    fn a_confined_thread_writes_to_what_it_has_alone() {
         let dir = tempfile::tempdir().expect("a directory");
         let [own, other] = ["own", "other"].map(|name| dir.path().join(name));
         for folder in [&own, &other] {
             std::fs::create_dir(folder).expect("made");
             write(folder.join("before"), "1").expect("written");
         }
-        let output = own.join("a.svg");
+        let mut output = std::fs::File::create(own.join("a.svg")).expect("made");
         let done = std::thread::spawn(move || {
-            confine(true, std::iter::once(output.clone())).expect("confined");
+            confine(true).expect("confined");
             if write(other.join("new"), "2").is_ok() {
                 not_here();
                 return;
@@ -65,8 +54,8 @@ mod tests {
             assert!(denied(OpenOptions::new().write(true).open("/proc/sys/vm/swappiness").map(drop)));
             assert!(denied(std::net::TcpStream::connect("127.0.0.1:9").map(drop)));
             assert_eq!(read_to_string(other.join("before")).expect("read"), "1");
-            write(own.join("draft"), "2").expect("written");
-            rename(own.join("draft"), &output).expect("renamed");
+            assert!(denied(write(own.join("draft"), "2")) && denied(rename(own.join("a.svg"), own.join("b.svg"))));
+            output.write_all(b"2").expect("written");
             OpenOptions::new().write(true).open("/dev/null").expect("opened");
         });
         done.join().expect("every assertion holds");

@@ -174,11 +174,14 @@ const FILES: &[libc::c_long] = &[
     FILE_SETATTR,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_timedsend,
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
     libc::SYS_msgget,
     libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
     libc::SYS_msgctl,
     libc::SYS_semget,
     libc::SYS_semop,
@@ -221,10 +224,10 @@ pub(crate) enum Without {
     Machine,
     /// Changes of the machine and of other processes.
     Changes,
-    /// Also what reading a recording has no use for.
-    Reading,
     /// Changes, and all writing to files but by descriptors that it has.
     Files,
+    /// The same, and what reading a recording has no use for.
+    FilesReading,
 }
 
 /// Flags of an open that is no reading: any of these bits.
@@ -248,11 +251,11 @@ fn any(place: u8, bits: impl IntoIterator<Item = u64>) -> Result<Vec<SeccompRule
 }
 
 fn rules(without: Without, child: Option<u32>) -> Result<Rules, BackendError> {
-    let more: [&[libc::c_long]; 3] = match without {
-        Without::Machine => [&[], &[], &[]],
-        Without::Changes => [OTHERS, &[], &[]],
-        Without::Reading => [OTHERS, OF_THE_MACHINE, &[]],
-        Without::Files => [OTHERS, FILES, OLDER_FILES],
+    let more: [&[libc::c_long]; 4] = match without {
+        Without::Machine => [&[]; 4],
+        Without::Changes => [OTHERS, &[], &[], &[]],
+        Without::Files => [OTHERS, FILES, OLDER_FILES, &[]],
+        Without::FilesReading => [OTHERS, FILES, OLDER_FILES, OF_THE_MACHINE],
     };
     let mut rules: Rules = CHANGES.iter().chain(more.into_iter().flatten()).map(|&call| (call, Vec::new())).collect();
     rules.insert(libc::SYS_clone, any(0, NAMESPACES)?);
@@ -262,7 +265,7 @@ fn rules(without: Without, child: Option<u32>) -> Result<Rules, BackendError> {
     // What is typed for the user is done with the user's rights, here or after the end.
     let typing = TYPING.map(|request| SeccompRule::new(vec![when(1, SeccompCmpOp::Eq, request)?]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
-    if without == Without::Files {
+    if matches!(without, Without::Files | Without::FilesReading) {
         of_files(&mut rules)?;
     }
     Ok(rules)
@@ -297,7 +300,7 @@ fn of_files(rules: &mut Rules) -> Result<(), BackendError> {
     }
     // Services trust whoever connects as root. A pair that has a connection gets no other, but one of datagrams does.
     let unix = when(0, SeccompCmpOp::Eq, libc::AF_UNIX as u64)?;
-    rules.insert(libc::SYS_socket, vec![SeccompRule::new(vec![unix])?]);
+    rules.entry(libc::SYS_socket).or_insert(vec![SeccompRule::new(vec![unix])?]);
     let kinds = [libc::SOCK_DGRAM, libc::SOCK_RAW];
     let kinds = kinds.map(|kind| SeccompRule::new(vec![when(1, SeccompCmpOp::MaskedEq(0xf), kind as u64)?]));
     rules.insert(libc::SYS_socketpair, kinds.into_iter().collect::<Result<_, _>>()?);

@@ -358,25 +358,25 @@ fn hints(app: &App, area: Rect) -> Vec<Hint> {
     if let Some(fix) = fix.filter(|_| !app.shown().judgement.findings.is_empty()) {
         hints.insert(hints.len().saturating_sub(2), fix);
     }
-    // Of a recording what plays it matters most.
-    if app.playback.is_some() {
-        hints.retain(|hint| hint.command != Command::Pause);
-        let words = [
+    // Of a recording what plays it matters most, and what goes through time where the picture is held.
+    let first: Vec<(Command, String)> = match (&app.playback, &app.held) {
+        (Some(_), _) => vec![
             (Command::NextMark, chrome::HINT_MARK.to_string()),
             (Command::Faster, chrome::HINT_SPEED.to_string()),
             (Command::Pause, playing(app)),
-        ];
-        // Where there is little room, how to quit is found in the help.
-        let quit = if area.width < SHORT_IN_REPLAY {
-            hints.iter().position(|hint| hint.command == Command::Quit)
-        } else {
-            None
-        };
-        if let Some(quit) = quit.map(|at| hints.remove(at)) {
-            hints.insert(0, quit);
+        ],
+        (None, Some(_)) => {
+            vec![(Command::StepBack, action::HINT_STEP.to_string()), (Command::Pause, playing(app))]
         }
-        let at = hints.len().saturating_sub(if quit.is_some() { 1 } else { 2 });
-        hints.splice(at..at, words.into_iter().filter_map(|(command, word)| hint(command, word)));
+        (None, None) => return hints,
+    };
+    hints.retain(|hint| first.iter().all(|(command, _)| *command != hint.command));
+    // Where there is little room, how to quit is found in the help.
+    let quit = hints.iter().position(|hint| hint.command == Command::Quit).filter(|_| area.width < SHORT_IN_REPLAY);
+    if let Some(quit) = quit.map(|at| hints.remove(at)) {
+        hints.insert(0, quit);
     }
+    let at = hints.len().saturating_sub(if quit.is_some() { 1 } else { 2 });
+    hints.splice(at..at, first.into_iter().filter_map(|(command, word)| hint(command, word)));
     hints
 }

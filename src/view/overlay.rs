@@ -52,6 +52,8 @@ pub(super) fn label(key: Key, charset: Charset) -> String {
         (Charset::Unicode, "right") => "→",
         (Charset::Unicode, "up") => "↑",
         (Charset::Unicode, "down") => "↓",
+        (_, "pgup") => "PgUp",
+        (_, "pgdn") => "PgDn",
         _ => return text,
     };
     arrow.to_owned()

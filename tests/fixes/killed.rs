@@ -19,8 +19,11 @@ use topotop_model::journal::{Application, Entry, Journal, State};
 use topotop_model::rules::{Finding, Severity, Subject};
 
 const TOPOTOP: &str = env!("CARGO_BIN_EXE_topotop");
-const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
-const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";
+/// Settings that fixes change: in the namespace other files are bound to them, which are the namespace's own.
+const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
+const RECLAIM: &str = "/proc/sys/vm/zone_reclaim_mode";
+const BOUND: &str = "mount --bind /proc/sys/net/core/somaxconn /proc/sys/vm/swappiness && \
+    mount --bind /proc/sys/net/ipv4/ip_forward /proc/sys/vm/zone_reclaim_mode && exec sleep 600";
 /// Arguments of the program that is killed.
 const WISH: &str = "TOPOTOP_TEST_WISH";
 
@@ -29,12 +32,11 @@ struct Net(Child);
 
 impl Net {
     fn new() -> Option<Self> {
-        let child = Command::new("unshare").args(["-n", "sleep", "600"]).stdin(Stdio::null()).spawn().ok()?;
-        let own = std::fs::read_link("/proc/self/ns/net").ok()?;
+        let child = Command::new("unshare").args(["-n", "-m", "sh", "-c", BOUND]).stdin(Stdio::null()).spawn().ok()?;
         let mut net = Self(child);
         for _ in 0..200 {
-            let theirs = std::fs::read_link(format!("/proc/{}/ns/net", net.0.id())).ok();
-            if theirs.is_some_and(|theirs| theirs != own) {
+            let comm = std::fs::read_to_string(format!("/proc/{}/comm", net.0.id()));
+            if comm.is_ok_and(|comm| comm == "sleep\n") {
                 return Some(net);
             }
             if net.0.try_wait().ok().flatten().is_some() {
@@ -48,7 +50,7 @@ impl Net {
 
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("nsenter");
-        command.args(["-t", &self.0.id().to_string(), "-n"]).arg(program).stdin(Stdio::null());
+        command.args(["-t", &self.0.id().to_string(), "-n", "-m"]).arg(program).stdin(Stdio::null());
         command
     }
 
@@ -58,7 +60,7 @@ impl Net {
     }
 
     fn values(&self) -> [String; 2] {
-        [SOMAXCONN, FORWARD].map(|path| self.value(path))
+        [SWAPPINESS, RECLAIM].map(|path| self.value(path))
     }
 
     fn topotop(&self, arguments: &[&str], state: &Path) -> Output {
@@ -98,8 +100,8 @@ fn plan() -> Plan {
     let (set, surroundings) = (BTreeMap::new(), Surroundings::default());
     let case = Case { finding: &finding, frame: &frame, set: &set, surroundings: &surroundings, metric: None };
     let steps = vec![
-        Step::new("backlog", Target::file(SOMAXCONN), "1234"),
-        Step::new("forwarding", Target::file(FORWARD), "1"),
+        Step::new("backlog", Target::file(SWAPPINESS), "1234"),
+        Step::new("forwarding", Target::file(RECLAIM), "1"),
     ];
     Plan { identity: vec![Identity::Host], steps, ..case.plan("F-SYSCTL", "two settings") }
 }
@@ -302,8 +304,15 @@ fn what_nobody_confirms_takes_itself_back_though_its_terminal_is_gone() {
     let directory = state.path().join("state");
     let child = std::env::current_exe().expect("this program");
     let wish = format!("waits 0 {}", directory.display());
-    let arguments =
-        ["-t", &net.0.id().to_string(), "-n", &child.display().to_string(), "--exact", "fixes::killed::somebody_else"];
+    let arguments = [
+        "-t",
+        &net.0.id().to_string(),
+        "-n",
+        "-m",
+        &child.display().to_string(),
+        "--exact",
+        "fixes::killed::somebody_else",
+    ];
     let session = crate::common::pty::Session::start("nsenter", &arguments, (80, 24), &[(WISH, wish.as_str())]);
     until("the fix", 15, || state_of(&directory) == Some((State::Applied, true)));
     // The terminal hangs up, and everything that it has is killed.

@@ -99,7 +99,7 @@ fn a_suspended_recording_says_so_and_holds_the_hole() {
     std::thread::sleep(Duration::from_millis(1500));
     session.keys("fg\r");
     session.entered();
-    session.shows("samples are missing in the recording");
+    session.shows("no samples were recorded while");
     std::thread::sleep(Duration::from_millis(600));
     session.keys("q");
     session.until("the shell", |screen| screen.trim_end().ends_with("shell>"));

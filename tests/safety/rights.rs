@@ -126,7 +126,7 @@ fn processes_keep_what_the_readme_says() {
         assert_eq!(writers(child.id().cast_signed()).len(), usize::from(verb == "fix apply"), "{verb}");
         let broker = of_output_broker(child.id());
         let is_over = child.try_wait().expect("a child").is_some();
-        assert!(is_over || broker.as_ref() == Some(&documented["the process that writes output as root"]), "{verb}");
+        assert!(is_over || broker.as_ref() == Some(&documented["the process that writes output"]), "{verb}");
         let _ = child.kill();
         let _ = child.wait();
         let row = documented.iter().find(|(names, _)| names.split(", ").any(|name| name == verb));
@@ -167,8 +167,7 @@ fn screens_keep_what_the_readme_says() {
             assert_eq!(fields["Threads"], "1");
         }
         let broker = of_output_broker(session.pid().cast_unsigned());
-        let expected = (row == "the interactive mode").then(|| &documented["the process that writes output as root"]);
-        assert_eq!(broker.as_ref(), expected, "{arguments:?}");
+        assert_eq!(broker.as_ref(), Some(&documented["the process that writes output"]), "{arguments:?}");
         session.keys("q");
         assert_eq!(session.ends(), 0);
     }
@@ -205,7 +204,7 @@ fn everything_is_seen_with_what_is_kept() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let gaps = json["gaps"].as_array().cloned().unwrap_or_default();
     // What every right cannot read either is no loss.
-    let is_beyond = |needs: &str| needs.starts_with("access that an LSM");
+    let is_beyond = |needs: &str| needs.starts_with("permission from the LSM");
     let beyond = |gap: &&serde_json::Value| gap["needs"].as_str().is_some_and(is_beyond);
     let denied = gaps.iter().filter(|gap| gap["reason"] == "permission_denied" && !beyond(gap));
     let denied: Vec<_> = denied.collect();

@@ -77,6 +77,12 @@ pub(super) fn nearness(memory: &CgroupMemory) -> Option<f64> {
     Some(fill(memory)? + if bound(memory).is_some() { UNLIMITED } else { 0.0 })
 }
 
+/// The same of all groups: those without a share after all others, the biggest first.
+pub(super) fn order(memory: &CgroupMemory) -> f64 {
+    let bytes = memory.current_bytes.value().unwrap_or(0) as f64;
+    nearness(memory).unwrap_or_else(|| bytes / (bytes + 1.0) - 2.0 + bytes.log2().max(0.0) / 1e3)
+}
+
 /// Above any share of the machine's memory.
 const UNLIMITED: f64 = 1e6;
 

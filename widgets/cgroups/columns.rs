@@ -89,7 +89,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
             });
         },
     )
-    .highest(|cx, row| number(cx, row, |group| cells::nearness(group.memory.as_ref()?))),
+    .highest(|cx, row| number(cx, row, |group| Some(cells::order(group.memory.as_ref()?)))),
     Column::right(
         text::USED,
         0,

@@ -6,6 +6,7 @@ use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
+use topotop_model::bottleneck::ResourceKind;
 use topotop_model::frame::{Cgroup, CgroupMemory};
 use topotop_model::locale::screen::cgroups as text;
 
@@ -48,9 +49,19 @@ fn ranked<'a>(cx: &Cx<'a>) -> Vec<(&'a Cgroup, &'a CgroupMemory)> {
         let memory = group.memory.as_ref()?;
         (memory.current_bytes.value().is_some() && *group.path != *"/").then_some((group, memory))
     };
-    let mut rows: Vec<_> = cx.frame.cgroups.iter().filter(|group| tree::passes(cx, group)).filter_map(known).collect();
-    let rank = |memory: &CgroupMemory| cells::nearness(memory).unwrap_or(0.0);
-    rows.sort_by(|a, b| rank(b.1).total_cmp(&rank(a.1)));
+    // The groups of the list on their own screen: a parent beside its child would count the same memory twice.
+    let listed = tree::list(cx, false).into_iter().filter_map(|row| cx.frame.cgroups.get(row.index));
+    let mut rows: Vec<_> = listed.filter_map(known).collect();
+    let mut resources = cx.judgement.resources.iter().filter(|resource| resource.kind == ResourceKind::Memory);
+    let named = resources.find_map(|resource| match &resource.subject {
+        Some(Subject::Cgroup(path)) => Some(path),
+        _ => None,
+    });
+    // What the answer names is first, whatever equals it.
+    let rank = |(group, memory): &(&Cgroup, &CgroupMemory)| {
+        if named == Some(&group.path) { f64::MAX } else { cells::order(memory) }
+    };
+    rows.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
     rows
 }
 

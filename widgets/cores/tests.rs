@@ -265,6 +265,6 @@ fn on_large_machines_the_chart_of_a_cpu_says_that_it_has_no_kinds_of_time() {
             text(&buf)
         });
         let line = detail.lines().find(|line| line.contains("utilisation over time")).expect(&detail);
-        assert_eq!(line.contains("CPU time by kind: up to 256 CPUs only"), expected, "{detail}");
+        assert_eq!(line.contains("CPU time by mode: only up to 256 CPUs"), expected, "{detail}");
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn charts<'a>(disk: &Disk) -> Vec<Chart<'a>> {
     };
     vec![
         Chart::new(text::BUSY, Unit::Share, of(|point| point.busy)),
-        Chart::new(text::AWAIT_ROW, Unit::Millis, of(|point| point.await_ms)),
+        Chart::new(text::AWAIT_ROW, Unit::Millis, of(|point| point.await_ms)).of_work(),
         Chart::new(text::CHART_WRITTEN, Unit::ByteRate, of(|point| point.written)),
         Chart::new(text::CHART_READ, Unit::ByteRate, of(|point| point.read)),
         Chart::new(text::CHART_REQUESTS, Unit::Rate, of(|point| point.requests)),

@@ -59,7 +59,7 @@ pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (R
     let inside = Rect { x: place.x + 2, width: place.width.saturating_sub(4), ..place };
     let row = place.height.saturating_sub(2);
     if below > 0 {
-        let text = format!(" {} ", text::More { count: &below, key: &keys.page });
+        let text = format!(" {} ", text::More { count: below as u64, key: &keys.page });
         let mut pen = Pen::new(cx, inside, place.height.saturating_sub(3), buf);
         let width = names::width(&text).min(inside.width);
         pen.to(inside.right() - width).text(Role::Dim, &text);

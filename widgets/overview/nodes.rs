@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::Node;
 use topotop_model::locale::screen::overview as text;
-use topotop_model::locale::screen::shared;
+use topotop_model::locale::screen::{processes, shared};
 
 /// A cell on the screen and the CPU that it shows.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +146,9 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
         }
     }
     if matches!(style, Style::Cpus) {
-        panel::legend(Pen::new(cx, inner, y, buf).skip(7), &split::SIGNS);
+        let mut pen = Pen::new(cx, inner, y, buf);
+        // Memory bars above have signs of their own.
+        panel::legend(pen.skip(3).text(Role::Dim, &processes::CPU_HEAD).skip(1), &split::SIGNS);
         y += 1;
     }
     for (node, y) in without_cpus(cx, machine).zip(y..) {

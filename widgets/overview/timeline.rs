@@ -173,7 +173,7 @@ fn chart(cx: &Cx<'_>, area: Rect, name: &str, of: fn(&Headline) -> Option<f64>, 
     let x = pen.x();
     pen.skip(room).share(5, last);
     let place = Rect { x, width: room, height, ..area };
-    spark::chart(cx, place, Tint::Heat, cx.history.iter().map(of), buf);
+    spark::chart(cx, place, (Tint::Heat, "?"), cx.history.iter().map(of), buf);
 }
 
 /// The application's own number, if there is one: its name and the largest value that is drawn.
@@ -215,7 +215,7 @@ fn unlimited(
     pen.skip(room).rate(Role::Text, 5, last, format);
     let place = Rect { x, width: room, height, ..area };
     let share = |value: f64| if peak > 0.0 { (value / peak).clamp(0.0, 1.0) } else { 0.0 };
-    spark::chart(cx, place, Tint::Plain, cx.history.iter().map(|headline| of(headline).map(share)), buf);
+    spark::chart(cx, place, (Tint::Plain, "?"), cx.history.iter().map(|headline| of(headline).map(share)), buf);
 }
 
 fn span(cx: &Cx<'_>) -> f64 {

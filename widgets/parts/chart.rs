@@ -12,7 +12,7 @@ pub use time::Times;
 use super::extents::{self, Extent};
 use super::panel::Sign;
 use super::spark::{self, Columns, Tint};
-use super::{Pen, heat, names, number, panel, split};
+use super::{Pen, heat, mark, names, number, panel, split};
 use crate::{Charset, Cx, Mark, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -41,13 +41,14 @@ pub struct Chart<'a> {
     limit: Option<f64>,
     tint: Tint,
     note: String,
+    idle: bool,
 }
 
 impl<'a> Chart<'a> {
     /// A chart of a value; shares are hot when they are high.
     pub fn new(name: impl Into<String>, unit: Unit, of: impl Fn(&Headline) -> Option<f64> + 'a) -> Self {
         let tint = if unit == Unit::Share { Tint::Heat } else { Tint::Plain };
-        Self { name: name.into(), unit, of: Box::new(of), limit: None, tint, note: String::new() }
+        Self { name: name.into(), unit, of: Box::new(of), limit: None, tint, note: String::new(), idle: false }
     }
 
     /// The same against a limit: that is the top of its scale, and what is near it is hot.
@@ -56,6 +57,13 @@ impl<'a> Chart<'a> {
         if let Some(limit) = limit.filter(|limit| *limit > 0.0) {
             (self.limit, self.tint) = (Some(limit), Tint::Heat);
         }
+        self
+    }
+
+    /// The same of a value that there is only while something happens: no value is no gap.
+    #[must_use]
+    pub fn of_work(mut self) -> Self {
+        self.idle = true;
         self
     }
 
@@ -81,7 +89,8 @@ impl<'a> Chart<'a> {
         let mut pen = Pen::new(cx, area, 0, buf);
         let written = |value: f64| format!("{}{}", self.unit.label(value), self.unit.suffix());
         let newest = cx.history.iter().next_back().and_then(|headline| (self.of)(headline));
-        let value = newest.map_or_else(|| "?".to_owned(), written);
+        let missing = if self.idle { mark::dash(cx.charset) } else { "?" };
+        let value = newest.map_or_else(|| missing.to_owned(), written);
         let room = pen.left().saturating_sub(names::width(&value) + 1);
         pen.text(Role::Head, &names::clean(&self.name, usize::from(room))).skip(1);
         let role = match newest {
@@ -112,7 +121,7 @@ impl<'a> Chart<'a> {
         self.title(cx, area, most, buf);
         let top = self.top(most.unwrap_or(0.0));
         let shares = cx.history.iter().map(|headline| (self.of)(headline).map(|value| value / top));
-        spark::chart(cx, plot.values, self.tint, shares, buf);
+        spark::chart(cx, plot.values, (self.tint, if self.idle { " " } else { "?" }), shares, buf);
         plot.scale(cx, self.unit, top, buf);
         plot.times(cx, &times, signs, buf);
     }

@@ -142,6 +142,14 @@ pub fn nothing<'a>(cx: &Cx<'_>, what: &str, total: usize, otherwise: &'a str) ->
     }
 }
 
+/// Says in an empty list why it is.
+pub fn say(cx: &Cx<'_>, inner: Rect, said: &str, buf: &mut Buffer) {
+    let strip = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
+    if inner.height >= 2 {
+        Pen::new(cx, strip, 0, buf).text(Role::Dim, said);
+    }
+}
+
 /// Says why a list is empty.
 pub fn empty(cx: &Cx<'_>, inner: Rect, what: &str, path: &str, total: usize, buf: &mut Buffer) {
     let strip = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::judge::{Basis, Judgement, Standing};
 use topotop_model::locale::Text;
-use topotop_model::locale::screen::shared as text;
+use topotop_model::locale::screen::{overview, shared as text};
 use topotop_model::rules::{Figure, Finding, Severity, Subject, unreadable_data};
 use topotop_model::{IdSet, text::printable};
 
@@ -246,7 +246,15 @@ impl Pen<'_> {
         let (role, sign) =
             if counts.not_checked > counts.quiet { (Role::Denied, "?") } else { (Role::Ok, fine(cx.charset)) };
         self.text(role, sign).text(Role::Text, " ").text(Role::Text, &text::NO_FINDINGS).text(Role::Dim, " · ");
-        self.text(Role::Dim, &counts.rules())
+        self.text(Role::Dim, &counts.rules());
+        // That is a finding too, and no more of a line than this.
+        if cx.judgement.findings.iter().any(|finding| finding.rule.id == unreadable_data::ID) {
+            let said = format!(" · {}", overview::DENIED);
+            if self.left() >= names::width(&said) {
+                self.text(Role::Denied, &said);
+            }
+        }
+        self
     }
 
     /// How many findings about the machine of each severity there are: `▲ 2  △ 1`.

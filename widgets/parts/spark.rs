@@ -82,11 +82,11 @@ pub fn draw(pen: &mut Pen<'_>, width: u16, tint: Tint, samples: impl ExactSizeIt
     pen.to(start + width);
 }
 
-/// Draws samples into all rows of an area as columns that rise from its bottom.
+/// Draws samples into all rows of an area as columns that rise from its bottom; a sample without a value has a sign.
 pub fn chart(
     cx: &Cx<'_>,
     area: Rect,
-    tint: Tint,
+    (tint, missing): (Tint, &str),
     samples: impl ExactSizeIterator<Item = Option<f64>>,
     buf: &mut Buffer,
 ) {
@@ -98,7 +98,7 @@ pub fn chart(
     columns(area.width, samples, |column, value| {
         let x = area.x + column;
         let Some(value) = value else {
-            Pen::new(cx, Rect { x, ..area }, area.height - 1, buf).glyph(cx.theme.style(Role::Absent), "?");
+            Pen::new(cx, Rect { x, ..area }, area.height - 1, buf).glyph(cx.theme.style(Role::Absent), missing);
             return;
         };
         // Only the top of a column tells its heat: the rest is there to carry it, and looks like its calm neighbours.

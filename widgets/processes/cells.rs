@@ -61,9 +61,19 @@ pub(super) fn line(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) {
 
 fn in_tree(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>, of: fn(&Process, &mut Pen<'_>)) {
     let unicode = cx.charset == crate::Charset::Unicode;
-    if row.depth > 0 {
-        let indent = (row.depth - 1).saturating_mul(2).min(pen.left() / 2);
-        pen.skip(indent).text(Role::Border, if unicode { "└ " } else { "`-" });
+    // Of deep trees the nearest levels, in half of the column.
+    for level in (0..row.depth.min(pen.left() / 4 + 1)).rev() {
+        let goes_on = level < 64 && row.more >> level & 1 == 1;
+        let branch = match (level, goes_on, unicode) {
+            (0, true, true) => "├ ",
+            (0, false, true) => "└ ",
+            (0, true, false) => "|-",
+            (0, false, false) => "`-",
+            (_, true, true) => "│ ",
+            (_, true, false) => "| ",
+            (_, false, _) => "  ",
+        };
+        pen.text(Role::Border, branch);
     }
     if row.folded {
         pen.text(Role::Key, "+");

@@ -90,7 +90,7 @@ const PID: Column<Row> = Column::right(
 const COMM: Column<Row> = Column::left(
     text::COMM_HEAD,
     0,
-    |_| Width::flex(8, 12, 3),
+    |_| Width::flex(8, 15, 3),
     |cx, row, pen| {
         cells::name(cx, row, pen);
     },

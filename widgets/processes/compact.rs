@@ -15,8 +15,6 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let plan = Plan::new(cx, area.width);
-    head(cx, &plan, area, buf);
     let filter = super::filter::of(cx);
     let mut rows: Vec<&Process> = cx.frame.processes.iter().filter(|process| filter.passes(process)).collect();
     let wanted = usize::from(area.height.saturating_sub(1));
@@ -30,6 +28,9 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
         rows.truncate(wanted);
     }
     rows.sort_by_key(rank);
+    let widest = rows.iter().map(|process| names::width(&names::cgroup(cx, &process.cgroup))).max();
+    let plan = Plan::new(cx, area.width, widest.unwrap_or(0).max(names::width(&text::CGROUP_HEAD)));
+    head(cx, &plan, area, buf);
     if rows.is_empty() && area.height > 1 {
         let why = pane::nothing(cx, &text::PROCESSES, cx.frame.processes.len(), &text::NO_PROCESSES);
         Pen::new(cx, area, 1, buf).text(Role::Dim, &why);
@@ -57,18 +58,21 @@ struct Plan {
     command: u16,
 }
 
-/// Columns of a control group's name where command lines want the rest, and the fewest of those that are worth it.
+/// What other columns leave to a name: the longest of the kernel's has 15.
+const NAME: u16 = 16;
+/// Columns of a control group's name, at least and where others want the rest, and the fewest of a command line.
+const GROUP: u16 = 12;
 const CGROUP: u16 = 34;
-const COMMAND: u16 = 24;
+const COMMAND: u16 = 16;
 const USER: u16 = 9;
 const TIME: u16 = 9;
 
 impl Plan {
-    fn new(cx: &Cx<'_>, width: u16) -> Self {
+    fn new(cx: &Cx<'_>, width: u16, group: u16) -> Self {
         let nodes = columns::nodes(cx);
         let mut room = width.saturating_sub(7 + 1 + 6 + 1);
         let mut take = |wanted: u16, least: u16| {
-            let got = if room > least + 8 { wanted.min(room - 8) } else { 0 };
+            let got = if room > least + NAME { wanted.min(room - NAME) } else { 0 };
             let got = if got < least { 0 } else { got };
             room -= if got > 0 { got + 1 } else { 0 };
             got
@@ -83,12 +87,29 @@ impl Plan {
         let policy = if many { take(10, 7) } else { 0 };
         let comm = room.saturating_sub(1).clamp(1, 24);
         let left = room.saturating_sub(comm + 2);
-        let rest = left.saturating_sub(CGROUP + USER + TIME + 3);
-        let wide = rest >= COMMAND;
-        let cgroup = if left < 12 { 0 } else { left };
-        let cgroup = if wide { CGROUP } else { cgroup };
-        let (user, time, command) = if wide { (USER, TIME, rest) } else { (0, 0, 0) };
+        let (cgroup, user, time, command) = Self::last(left, group);
         Self { comm, cpu_nodes, memory, remote, affinity, wait, policy, cgroup, user, time, command }
+    }
+}
+
+impl Plan {
+    /// Widths of the last columns in what is left: control group, user, CPU time, command line. Each comes once those
+    /// before it are as wide as they have to be.
+    fn last(left: u16, group: u16) -> (u16, u16, u16, u16) {
+        if left < GROUP {
+            return (0, 0, 0, 0);
+        }
+        let cgroup = group.clamp(GROUP, CGROUP).min(left);
+        let mut left = left - cgroup;
+        let mut take = |wanted: u16, most: u16| {
+            let got = if left > wanted { most.min(left - 1) } else { 0 };
+            left -= if got > 0 { got + 1 } else { 0 };
+            got
+        };
+        let (user, time) = (take(USER, USER), take(TIME, TIME));
+        let command = take(COMMAND, u16::MAX);
+        // Without a command line the group may be as wide as there is room for.
+        (if command == 0 { cgroup + left } else { cgroup }, user, time, command)
     }
 }
 

@@ -45,6 +45,20 @@ impl<'a> Filter<'a> {
     }
 }
 
+/// Names of fields, as the filter knows them.
+pub(super) const FIELDS: &str = "cmd: user: cg: pid: node: state: cpu> mem>";
+
+/// A word that looks like a field and is none: `foo` of `foo>3`.
+pub(super) fn unknown_field(text: &str) -> Option<&str> {
+    let mut words = text.split_whitespace().filter(|word| matches!(Term::new(word), Term::Word(_)));
+    words.find_map(|word| {
+        let (name, value) = word.split_once([':', '>', '<'])?;
+        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
+        // `kworker/u8:2` and `std::vector` are names.
+        (is_name && !value.is_empty() && !value.starts_with(':')).then_some(name)
+    })
+}
+
 impl<'a> Term<'a> {
     fn new(text: &'a str) -> Self {
         Self::field(text).or_else(|| Self::expression(text)).unwrap_or(Self::Word(text))
@@ -124,7 +138,7 @@ pub(super) fn of<'a>(cx: &Cx<'a>) -> Filter<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, bytes};
+    use super::{Filter, bytes, unknown_field};
     use std::sync::Arc;
     use topotop_model::Known;
     use topotop_model::frame::Process;
@@ -192,6 +206,14 @@ mod tests {
         assert!(yes.iter().all(|text| Filter::new(text).passes(&process)));
         let passed: Vec<_> = no.iter().filter(|text| Filter::new(text).passes(&process)).collect();
         assert!(passed.is_empty(), "{passed:?}");
+    }
+
+    #[test]
+    fn a_field_that_there_is_not_is_named() {
+        let unknown = ["foo>3", "cpu>5 foo:bar", "cpu>x", "rss>1G"].map(unknown_field);
+        assert_eq!(unknown, [Some("foo"), Some("foo"), Some("cpu"), Some("rss")]);
+        let known = ["", "cpu>5 user:root", "beam", "kworker/u8:2", "/a:b/", "a::", "user:"].map(unknown_field);
+        assert!(known.iter().take(6).all(Option::is_none), "{known:?}");
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(crate) struct Row {
     pub(crate) depth: u16,
     /// True if what is below it is not shown.
     pub(crate) folded: bool,
+    /// Of the last 64 levels above it and of its own, those that go on below it, its own the lowest bit.
+    pub(crate) more: u64,
 }
 
 /// The most threads of a process that are listed.
@@ -109,7 +111,9 @@ fn tree(
                     left.extend(children.remove(&child.process).unwrap_or_default());
                 }
             } else {
-                stack.extend(below.into_iter().rev().map(|child| Row { depth, ..child }));
+                let more = |is_last: bool| row.more << 1 | u64::from(!is_last);
+                let below = below.into_iter().rev().enumerate();
+                stack.extend(below.map(|(at, child)| Row { depth, more: more(at == 0), ..child }));
             }
         }
     };
@@ -126,8 +130,11 @@ fn tree(
 fn with_threads(cx: &Cx<'_>, table: &Table<Row, Id>, lines: Vec<Row>, idle: bool) -> Vec<Row> {
     let all = &cx.frame.threads;
     let mut out = Vec::with_capacity(lines.len() + all.len());
-    for line in lines {
+    let mut lines = lines.into_iter().peekable();
+    while let Some(line) = lines.next() {
         out.push(line);
+        // Processes below it stand after its threads.
+        let is_parent = lines.peek().is_some_and(|next| next.depth > line.depth);
         let Some(process) = cx.frame.processes.get(line.process) else { continue };
         let start = all.partition_point(|thread| thread.pid < process.pid);
         let count = all.iter().skip(start).take_while(|thread| thread.pid == process.pid).count();
@@ -139,14 +146,17 @@ fn with_threads(cx: &Cx<'_>, table: &Table<Row, Id>, lines: Vec<Row>, idle: bool
             !idle || all.get(*at).is_some_and(|thread| thread.cpu_cores.is_none_or(|cores| cores >= 0.001))
         };
         let threads = (start..start + count).filter(busy);
-        let mut threads: Vec<Row> =
-            threads.map(|at| Row { process: line.process, thread: Some(at), depth, folded: false }).collect();
+        let row = |at| Row { process: line.process, thread: Some(at), depth, folded: false, more: line.more << 1 | 1 };
+        let mut threads: Vec<Row> = threads.map(row).collect();
         threads.sort_by(|a, b| {
             let cores = |row: &Row| thread(cx, *row).and_then(|thread| thread.cpu_cores).unwrap_or(-1.0);
             cores(b).total_cmp(&cores(a))
         });
         table.sort_rows(cx, &mut threads);
         out.extend(threads.into_iter().take(MOST));
+        if let Some(last) = out.last_mut().filter(|last| last.thread.is_some() && !is_parent) {
+            last.more &= !1;
+        }
     }
     out
 }

@@ -30,7 +30,7 @@ pub(super) fn subject<'a>(cx: &Cx<'a>, selected: Option<&Id>) -> Option<(&'a Nic
     };
     chosen.or_else(|| {
         let packets = sums(cx, Points::packets_of_nics);
-        let with_queues = cx.frame.nics.iter().filter(|nic| !nic.queues.is_empty());
+        let with_queues = cx.frame.nics.iter().filter(|nic| !nic.queues.is_empty() && !super::rows::is_idle_nic(nic));
         let nic = busiest(with_queues.map(|nic| (nic, packets.get(&nic_key(nic)).copied())))?;
         Some((nic, busiest_queue(cx, nic)))
     })

@@ -114,7 +114,7 @@ pub(super) fn traffic(nic: &Nic) -> u64 {
     rates.into_iter().flatten().sum::<f64>() as u64
 }
 
-fn is_idle_nic(nic: &Nic) -> bool {
+pub(super) fn is_idle_nic(nic: &Nic) -> bool {
     let moved = match (nic.rx.packets_per_second, nic.tx.packets_per_second) {
         (None, None) => [nic.rx.packets, nic.tx.packets].iter().any(|count| count.value() != Some(0)),
         _ => traffic(nic) > 0,

@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 /// That a thing is there.
-pub(super) const EXISTS: &str = "there";
+pub(super) const EXISTS: &str = "present";
 /// Where an interrupt may go.
 pub(super) const AFFINITY: &str = "affinity";
 /// Where an interrupt goes.
@@ -98,7 +98,7 @@ impl List {
         self.known(&subject, "swap", frame.memory.swap_total_bytes.map(gibibytes), "none");
         if let Some(irqbalance) = &frame.irqbalance {
             self.text(&subject, "irqbalance", &irqbalance.state);
-            self.set(&subject, "CPUs banned from irqbalance", irqbalance.banned_cpus.as_ref());
+            self.set(&subject, "CPUs banned in irqbalance", irqbalance.banned_cpus.as_ref());
         }
         for (name, value) in &frame.sysctls {
             self.put(&subject, name, value);

@@ -124,8 +124,8 @@ fn a_load_that_ended_says_nothing() {
         (verdict.name, verdict.why)
     };
     assert_eq!(with(20).0, "no_change");
-    assert_eq!(with(9).1, "the load ended too early in the window after");
-    assert_eq!(with(3).1, "the load ended too early in the window after");
+    assert_eq!(with(9).1, "after the change, the load ended too early");
+    assert_eq!(with(3).1, "after the change, the load ended too early");
     // It fell at once: it may well be the fix.
     assert_eq!(with(0).0, "worse");
 }
@@ -186,7 +186,7 @@ fn what_is_not_measured_is_not_judged() {
     let none = Load { packets: None, ..BUSY };
     assert_eq!(verdict(none, none), ("inconclusive", "no metric measures the load".to_owned()));
     assert_eq!(verdict(none, BUSY).0, "inconclusive");
-    assert_eq!(verdict(BUSY, none), ("inconclusive", "no measurement of the load after".to_owned()));
+    assert_eq!(verdict(BUSY, none), ("inconclusive", "no measurement of the load after the change".to_owned()));
     let nobody = Verify { load: None, ..verify() };
     let verdict = run(&nobody, None, (40, BUSY), (40, BUSY)).verdict().expect("a verdict");
     assert_eq!((verdict.name, &*verdict.why), ("inconclusive", "no metric measures the load"));

@@ -18,9 +18,9 @@ impl<S: ReadAt> Reader<S> {
         for at in (0..self.segments.len()).rev() {
             let places = self.marks(at).into_iter().map(|(place, _)| place);
             let events: Vec<Place> = places.filter(|place| place.kind == Kind::Event).collect();
-            found.extend(events.iter().rev().filter_map(|place| self.event(place)));
+            let room = MAX_EVENTS - found.len();
+            found.extend(events.iter().rev().filter_map(|place| self.event(place)).take(room));
             if found.len() >= MAX_EVENTS {
-                found.truncate(MAX_EVENTS);
                 break;
             }
         }

@@ -50,8 +50,8 @@ impl<S: ReadAt> Reader<S> {
         let number = u32::try_from(number).ok()?;
         for at in (0..=self.segment_of(number)?).rev().take(2) {
             let table = self.table(at);
-            let keys = table.samples().filter(|place| place.kind == Kind::Key && place.number <= number);
-            let keys: Vec<Place> = keys.rev().take(STATES_BACK).copied().collect();
+            let keys = table.samples_to(number).rev().filter(|place| place.kind == Kind::Key);
+            let keys: Vec<Place> = keys.take(STATES_BACK).copied().collect();
             for place in keys {
                 let Some((_, record)) = self.record(&place) else { continue };
                 let state = record.get(HEAD_BYTES..).and_then(split_key).map(|parts| parts.1);
@@ -131,8 +131,7 @@ impl<S: ReadAt> Reader<S> {
     fn place_after(&mut self, number: Option<u32>) -> Option<Place> {
         let first = number.map_or(Some(0), |number| self.segment_of(number))?;
         for at in first..self.segments.len() {
-            let next =
-                self.table(at).samples().find(|place| number.is_none_or(|number| place.number > number)).copied();
+            let next = self.table(at).samples_after(number).next().copied();
             if next.is_some() {
                 return next;
             }
@@ -143,8 +142,7 @@ impl<S: ReadAt> Reader<S> {
     fn key_after(&mut self, number: u32) -> Option<u32> {
         let first = self.segment_of(number)?;
         for at in first..self.segments.len() {
-            let mut keys = self.table(at).samples().filter(|place| place.kind == Kind::Key);
-            if let Some(key) = keys.find(|place| place.number > number) {
+            if let Some(key) = self.table(at).samples_after(Some(number)).find(|place| place.kind == Kind::Key) {
                 return Some(key.number);
             }
         }

@@ -10,6 +10,10 @@ const CHUNK: usize = 64 << 10;
 const PROOF_RATIO: u64 = 4;
 /// The same beside it.
 const FREE_PROOF: u64 = 64 << 20;
+/// Events of a segment that are kept: the newest.
+const MAX_EVENTS: usize = 4096;
+/// The most places of a segment, as of a month and a half at a sample a second: a table takes 32 bytes for each.
+const MAX_PLACES: usize = 1 << 22;
 /// A record that was not written to its end is waited for up to this size.
 pub(super) const MOST_RECORD: u64 = 64 << 20;
 
@@ -122,6 +126,8 @@ pub(super) struct Table {
     /// True when nothing can follow.
     done: bool,
     next_number: u32,
+    /// How many of the places are events.
+    events: usize,
     /// The look at the file at which nothing was found from `scanned_to` on.
     vain: Option<u64>,
 }
@@ -130,6 +136,18 @@ impl Table {
     /// Its samples, oldest first.
     pub(super) fn samples(&self) -> impl DoubleEndedIterator<Item = &Place> {
         self.places.iter().filter(|place| place.kind.is_sample())
+    }
+
+    /// Those after a sample; places are ordered by their numbers.
+    pub(super) fn samples_after(&self, number: Option<u32>) -> impl Iterator<Item = &Place> {
+        let from = number.map_or(0, |number| self.places.partition_point(|place| place.number <= number));
+        self.places.get(from..).unwrap_or_default().iter().filter(|place| place.kind.is_sample())
+    }
+
+    /// Those up to a sample.
+    pub(super) fn samples_to(&self, number: u32) -> impl DoubleEndedIterator<Item = &Place> {
+        let to = self.places.partition_point(|place| place.number <= number);
+        self.places.get(..to).unwrap_or_default().iter().filter(|place| place.kind.is_sample())
     }
 
     /// Its key frames and events.
@@ -213,15 +231,38 @@ impl Table {
             Kind::Index | Kind::End => self.done = true,
             Kind::Event => {
                 // Events were written when they happened, and have the number of what came after.
-                let number = head.number.max(self.places.last().map_or(0, |place| place.number));
+                let number = head.number.max(self.newest());
                 self.places.push(Place { offset, kind: head.kind, number, when: when(head) });
+                self.events += 1;
+                if self.events > 2 * MAX_EVENTS {
+                    self.forget_events();
+                }
             }
-            Kind::Key | Kind::Delta if self.places.is_empty() || head.number >= self.next_number => {
+            Kind::Key | Kind::Delta if self.places.len() >= MAX_PLACES => self.done = true,
+            Kind::Key | Kind::Delta
+                if self.places.is_empty() || (head.number >= self.next_number && head.number >= self.newest()) =>
+            {
                 self.next_number = head.number.saturating_add(1);
                 self.places.push(Place { offset, kind: head.kind, number: head.number, when: when(head) });
             }
             Kind::Key | Kind::Delta => {}
         }
+    }
+
+    /// The number of the last place.
+    fn newest(&self) -> u32 {
+        self.places.last().map_or(0, |place| place.number)
+    }
+
+    /// Keeps the newest events: more are never given back.
+    fn forget_events(&mut self) {
+        let mut old = self.events - MAX_EVENTS;
+        self.places.retain(|place| {
+            let is_old = place.kind == Kind::Event && old > 0;
+            old -= usize::from(is_old);
+            !is_old
+        });
+        self.events = MAX_EVENTS;
     }
 }
 

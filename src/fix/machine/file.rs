@@ -4,11 +4,18 @@ use super::{Trouble, whose};
 use rustix::fs::{CWD, OFlags};
 use rustix::io::Errno;
 use std::path::{Component, Path};
-use topotop_model::fix::Identity;
+use topotop_model::fix::{Identity, SYSCTLS, sysctl};
 use topotop_model::locale::fix::machine as text;
 
-/// Where values are: nothing else is ever opened for writing.
-const PLACES: [&str; 3] = ["/proc/sys", "/proc/irq", "/sys"];
+/// Where values are, a name of any for `*`: nothing else is ever opened for writing, whatever a journal says.
+const PLACES: [&str; 6] = [
+    "/proc/irq/*/",
+    "/sys/fs/cgroup/",
+    "/sys/class/net/*/queues/",
+    "/sys/block/*/queue/",
+    "/sys/devices/system/cpu/*/cpufreq/",
+    "/sys/devices/system/clocksource/",
+];
 
 /// File systems that the kernel makes up (linux/magic.h): procfs, sysfs, cgroup and cgroup2.
 const KERNELS: [u64; 4] = [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270];
@@ -55,7 +62,13 @@ pub(super) fn open(path: &str, of: &[Identity]) -> Result<std::os::fd::OwnedFd, 
 fn is_in_place(path: &str) -> bool {
     let path = Path::new(path);
     let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-    plain && PLACES.iter().any(|place| path.starts_with(place) && path != Path::new(place))
+    let names: Vec<&str> = path.to_str().unwrap_or_default().split('/').collect();
+    let is_below = |place: &str| {
+        let wanted: Vec<&str> = place.trim_end_matches('/').split('/').collect();
+        names.len() > wanted.len() && wanted.iter().zip(&names).all(|(wanted, name)| *wanted == "*" || wanted == name)
+    };
+    let is_setting = || SYSCTLS.iter().any(|name| path == Path::new(&sysctl(name)));
+    plain && (PLACES.iter().any(|place| is_below(place)) || is_setting())
 }
 
 #[cfg(test)]
@@ -64,7 +77,14 @@ mod tests {
 
     #[test]
     fn only_settings_are_opened() {
-        for path in ["/proc/sys/vm/swappiness", "/proc/irq/9/smp_affinity_list", "/sys/fs/cgroup/a/memory.high"] {
+        for path in [
+            "/proc/sys/vm/swappiness",
+            "/proc/irq/9/smp_affinity_list",
+            "/sys/fs/cgroup/a/memory.high",
+            "/sys/class/net/eth0/queues/rx-0/rps_cpus",
+            "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ] {
             assert!(is_in_place(path), "{path}");
         }
         for path in [
@@ -78,6 +98,12 @@ mod tests {
             "/sys",
             "",
             "/proc/irq",
+            "/proc/irq/9",
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sys/kernel/domainname",
+            "/sys/kernel/uevent_helper",
+            "/sys/class/net/eth0/device/reset",
+            "/sys/class/net/eth0/queues",
         ] {
             assert!(!is_in_place(path), "{path}");
             assert!(open(path, &[]).is_err(), "{path}");

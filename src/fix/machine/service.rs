@@ -41,9 +41,16 @@ enum Keeper {
 
 /// Has a daemon run, or not: `running`, `running without 24,26`, `stopped`.
 pub(super) fn write(root: &Root, name: &str, value: &str) -> Result<(), Trouble> {
+    // A journal may name others.
+    if name != DAEMON_OF_FIXES {
+        return Err(Trouble::invalid(name));
+    }
     let programs = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin"].map(PathBuf::from).into();
     Place { root, programs, top: PathBuf::from("/"), patience: DAEMON }.write(name, value)
 }
+
+/// The only daemon that a fix starts and stops.
+const DAEMON_OF_FIXES: &str = "irqbalance";
 
 impl Place<'_> {
     fn write(&self, name: &str, value: &str) -> Result<(), Trouble> {

@@ -9,6 +9,10 @@ use topotop_model::fix::drop_in;
 
 /// Has systemd set a property; nothing takes it away.
 pub(super) fn write(root: &Root, unit: &str, property: &str, value: &str) -> Result<(), Trouble> {
+    // An empty word would be an option's end, a dash its start.
+    if !is_known(property) || unit.is_empty() || unit.starts_with('-') {
+        return Err(Trouble::invalid(format!("{property} ({unit})")));
+    }
     if property == "MemoryMax" {
         may_fall(root, unit, value)?;
     }
@@ -28,7 +32,7 @@ fn put_drop_in(top: &Path, unit: &str, property: &str, text: &str) -> Result<boo
     let path = top.join(drop_in(unit, property));
     let failed = |error: std::io::Error| Trouble::because(format!("{}: {error}", path.display()));
     let is_word = |word: &str| !word.is_empty() && !word.contains('/') && !word.starts_with('.');
-    if !is_word(unit) || !is_word(property) {
+    if !is_word(unit) || !is_known(property) || !says_only(text, property) {
         return Err(Trouble::invalid(format!("{property} ({unit})")));
     }
     if text.is_empty() {
@@ -42,6 +46,33 @@ fn put_drop_in(top: &Path, unit: &str, property: &str, text: &str) -> Result<boo
         super::own_file(&path, &format!("{text}\n")).map_err(failed)?;
     }
     Ok(true)
+}
+
+/// The properties that fixes set.
+const PROPERTIES: [&str; 10] = [
+    "AllowedCPUs",
+    "AllowedMemoryNodes",
+    "CPUQuota",
+    "IOReadBandwidthMax",
+    "IOReadIOPSMax",
+    "IOWeight",
+    "IOWriteBandwidthMax",
+    "IOWriteIOPSMax",
+    "MemoryHigh",
+    "MemoryMax",
+];
+
+fn is_known(property: &str) -> bool {
+    PROPERTIES.contains(&property)
+}
+
+/// True for sections, comments and values of one property: a drop-in could have systemd run anything.
+fn says_only(text: &str, property: &str) -> bool {
+    text.lines().all(|line| {
+        let line = line.trim();
+        let is_own = || line.strip_prefix(property).is_some_and(|rest| rest.trim_start().starts_with('='));
+        !line.ends_with('\\') && (line.is_empty() || line.starts_with(['#', ';', '[']) || is_own())
+    })
 }
 
 /// A list is taken away before its entries are set: else they would be added to what there is.
@@ -84,6 +115,11 @@ mod tests {
         assert!(!folder.exists());
         assert_eq!(put("a.service", ""), Ok(false), "there is none");
         assert!(put("../a", "").is_err());
+        for text in ["[Service]\nExecStartPre=/bin/x", "[Service]\nCPUQuota=5%\nUser=root", "CPUQuota=\\\nExecStart=x"]
+        {
+            assert!(put("a.service", text).is_err(), "{text}");
+        }
+        assert!(put_drop_in(top.path(), "a.service", "ExecStart", "[Service]\nExecStart=x").is_err());
     }
 
     #[test]

@@ -13,6 +13,8 @@ const ASK: &[u8] = b"\x1b[5n";
 const CHUNK: usize = 1024;
 /// The first answer comes by then, or pictures do not wait for it.
 const FIRST_NS: u64 = 500_000_000;
+/// An answer is waited for so long at least when the terminal is given back.
+const LEAST_NS: u64 = 80_000_000;
 /// A terminal that has answered nothing by then is not asked again.
 const SILENT_NS: u64 = 10_000_000_000;
 /// An answer that has not come by then is lost.
@@ -32,6 +34,8 @@ pub(super) struct Link {
     asked: usize,
     /// True once it answered.
     answers: bool,
+    /// The longest time that an answer took.
+    slowest_ns: u64,
     /// Since when it could have.
     since_ns: u64,
     /// True while a question is open, for whoever reads the answer.
@@ -48,6 +52,7 @@ impl Link {
             asked_ns: now_ns,
             asked: 0,
             answers: false,
+            slowest_ns: 0,
             since_ns: now_ns,
             shared: Arc::default(),
         }
@@ -70,8 +75,11 @@ impl Link {
     }
 
     /// It answered.
-    pub(super) fn answered(&mut self) {
+    pub(super) fn answered(&mut self, now_ns: u64) {
         self.answers = true;
+        if self.open == 1 {
+            self.slowest_ns = self.slowest_ns.max(now_ns.saturating_sub(self.asked_ns));
+        }
         self.set_open(self.open.saturating_sub(1));
     }
 
@@ -97,10 +105,12 @@ impl Link {
         self.bytes.is_empty()
     }
 
-    /// True while it may still answer.
+    /// True while it may still answer. A terminal that answers takes about as long as before, unless bytes are still on
+    /// their way to it; whoever quits does not wait longer for one that never did.
     pub(super) fn owes_an_answer(&self, now_ns: u64) -> bool {
         let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-        let waits = self.answers || now_ns.saturating_sub(self.asked_ns) < FIRST_NS;
+        let patience = if self.answers { self.slowest_ns.saturating_mul(4).max(LEAST_NS) } else { LEAST_NS };
+        let waits = now_ns.saturating_sub(self.asked_ns) < patience || (self.answers && !self.is_written());
         self.open > 0 && waits && !self.can(PollFlags::empty(), gone)
     }
 

@@ -35,16 +35,18 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         for place in &self.places {
             let Some(column) = self.columns.get(place.column) else { continue };
             let title = columns::head_width(&column.title);
+            let is_order = self.sort == Some(place.column);
             let indent = match column.align {
                 Align::Left => 0,
-                Align::Right => place.width.saturating_sub(title),
+                // The sort mark has the last cell where there is room.
+                Align::Right => place.width.saturating_sub(title + u16::from(is_order)),
             };
             // The sort mark stands behind the title, at most in the gap to the next column.
             let cell = Rect { x: place.x, y: self.area.y, width: place.width + 1, height: 1 };
             let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
             pen.skip(indent);
             pen.sub(place.width - indent).text(Role::Head, &column.title);
-            if self.sort == Some(place.column) {
+            if is_order {
                 let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
                 pen.skip((indent + title).min(place.width));
                 pen.text(Role::Key, if self.descending { "▼" } else { "▲" });

@@ -213,7 +213,7 @@ fn heat_speaks_against_worse_only() {
         })
     };
     assert_eq!(with(60_000.0, 0).0, "worse");
-    assert_eq!(with(60_000.0, 3).1, "CPUs were thermally throttled only after");
+    assert_eq!(with(60_000.0, 3).1, "CPUs were thermally throttled only after the change");
     assert_eq!(with(150_000.0, 3).0, "improved");
 }
 
