@@ -67,6 +67,9 @@ pub(super) fn ports(inputs: &Inputs<'_>) -> Vec<Member> {
     }
 }
 
+/// More than any machine opens: the kernel's highest number stands for no limit.
+const UNLIMITED: u64 = 1 << 53;
+
 pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
     let tables = &inputs.frame.kernel_tables;
     let member = against(ResourceKind::Files, tables.files, tables.files_limit);
@@ -75,7 +78,12 @@ pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
         (member.alone, member.proxy) = (member.resource.share >= Some(0.999), true);
         member.waits(Some(0.0), 1.0, Waits { what: "refused", value: 0.0, unit: "1/s" })
     };
-    let host = member.map_or_else(|| Member::unknown(ResourceKind::Files, note::NOT_READABLE, false), refused);
+    let is_unlimited = tables.files_limit.value().is_some_and(|limit| limit >= UNLIMITED);
+    let host = match member {
+        Some(_) if is_unlimited => Member::absent(ResourceKind::Files, note::NO_FILE_LIMIT),
+        Some(member) => refused(member),
+        None => Member::unknown(ResourceKind::Files, note::NOT_READABLE, false),
+    };
     inputs.frame.processes.iter().filter_map(of_process).chain([host]).collect()
 }
 

@@ -1,6 +1,7 @@
 //! The plan as text.
 
-use super::{Folder, Numa};
+use super::{Folder, Numa, folders as planned};
+use crate::locale::Text;
 use crate::locale::plan as text;
 use crate::rules::parts;
 use crate::text::{columns, padded, printable};
@@ -120,9 +121,19 @@ fn folders(folders: &[Folder], out: &mut String) {
         let first = folder.new.first().cloned().unwrap_or_else(|| text::FOR_ALL.to_string());
         let more = folder.new.len().saturating_sub(1);
         let new = if more > 0 { text::AndMore { path: &first, count: &more }.to_string() } else { first };
-        rows.push([folder.option.clone(), folder.kind.to_owned(), folder.old.clone(), new]);
+        let option = if folder.option == planned::DIRECTORY { text::WORKING_DIRECTORY.as_str() } else { &folder.option };
+        rows.push([option.to_owned(), used(folder.kind).to_string(), folder.old.clone(), new]);
     }
     table(&rows, out);
+}
+
+/// What a path is used for, in the reader's language.
+fn used(kind: &str) -> Text {
+    match kind {
+        "own" => text::USE_OWN,
+        "copy" => text::USE_COPY,
+        _ => text::USE_SHARED,
+    }
 }
 
 /// Aligned columns.

@@ -121,10 +121,11 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     }
     let samples = seen.samples;
     let time = units::span(seen.seconds.round() as u64);
-    let (time, samples): (&dyn Display, &dyn Display) = (&time, &samples);
+    let (time, count) = (&time as &dyn Display, samples);
+    let samples: &dyn Display = &samples;
     match (seen.findings.len() as u64, seen.complete) {
-        (0, true) => writeln!(out, "{}", text::None { time, samples })?,
-        (0, false) => writeln!(out, "{}", text::NoneCut { time, samples })?,
+        (0, true) => writeln!(out, "{}", text::None { time, count })?,
+        (0, false) => writeln!(out, "{}", text::NoneCut { time, count })?,
         (count, true) => writeln!(out, "{}", text::Findings { count, time, samples })?,
         (count, false) => writeln!(out, "{}", text::FindingsCut { count, time, samples })?,
     }
