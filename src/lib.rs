@@ -57,6 +57,7 @@ mod starter;
 mod startup;
 mod starvation;
 mod stderr;
+mod stdin;
 mod sys;
 mod trust;
 

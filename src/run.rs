@@ -381,7 +381,7 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     if config.record.directory.is_none() {
         app.recordings = startup::recordings(global);
     }
-    startup::hold_terminal();
+    crate::stdin::hold_terminal();
     let files = app.layout.iter().cloned().collect();
     let (exports, recordings) = (app.exports.iter().cloned().collect(), vec![app.recordings.clone()]);
     let plan = reading_with(global, config, false, Places { files, exports, recordings })?;

@@ -6,11 +6,8 @@ use crate::config::{CharsetChoice, Config};
 use crate::keymap::Keymap;
 use crate::output::broker::Places;
 use crate::theme;
-use std::fs::File;
 use std::io::IsTerminal as _;
-use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::time::Duration;
 use topotop_model::locale::error as errors;
 use topotop_widgets::Charset;
@@ -51,7 +48,7 @@ pub(crate) fn exports(global: &Global) -> Option<PathBuf> {
 /// them.
 pub(crate) fn places(global: &Global, output: Option<&Path>, shows: bool) -> Places {
     if shows {
-        hold_terminal();
+        crate::stdin::hold_terminal();
     }
     Places { exports: exports(global).into_iter().collect(), ..Places::of(output) }
 }
@@ -66,30 +63,6 @@ pub(crate) fn recordings(global: &Global) -> PathBuf {
     let state = topotop_collectors::state::directory(global.state_dir.as_deref()).map(|state| state.join("recordings"));
     let made = |folder: &PathBuf| crate::folder::make(folder).is_ok();
     state.filter(made).unwrap_or(here)
-}
-
-/// What standard input was before the terminal took its place.
-static STREAM: OnceLock<OwnedFd> = OnceLock::new();
-
-/// Keys are read from a terminal that standard input is not: opened now, since a confined process opens nothing for
-/// writing later.
-pub(crate) fn hold_terminal() {
-    if std::io::stdin().is_terminal() {
-        return;
-    }
-    let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
-    // Without one the keys are missing, as they would be later.
-    if let (Ok(terminal), Ok(stream)) = (terminal, std::io::stdin().as_fd().try_clone_to_owned()) {
-        let _ = STREAM.set(stream);
-        let _ = rustix::stdio::dup2_stdin(&terminal);
-    }
-}
-
-/// The stream on standard input, and its name as a file.
-pub(crate) fn stream() -> std::io::Result<(File, PathBuf)> {
-    let fd = STREAM.get().map_or_else(|| std::io::stdin().as_fd().try_clone_to_owned(), OwnedFd::try_clone)?;
-    let number = STREAM.get().map_or(0, AsRawFd::as_raw_fd);
-    Ok((File::from(fd), PathBuf::from(format!("/proc/self/fd/{number}"))))
 }
 
 /// The program as configured, before its first sample.

@@ -26,6 +26,8 @@ pub(crate) struct Stat<'a> {
     pub(crate) children_utime: u64,
     /// The same in kernel mode.
     pub(crate) children_stime: u64,
+    /// Nice value plus 20; absent where it is none.
+    pub(crate) nice_plus_20: Option<u64>,
     /// Threads of its process.
     pub(crate) threads: u64,
     /// Ticks since boot when it started.
@@ -45,6 +47,14 @@ pub(crate) struct Stat<'a> {
 /// The fields behind the name that are taken, by their place there (state is 0); the last one is delayacct_blkio_ticks.
 const LAST: usize = 39;
 
+/// The place of the nice value, the only one with a sign.
+const NICE: usize = 16;
+
+fn nice_plus_20(text: &[u8]) -> Option<u64> {
+    let value: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    u64::try_from(value + 20).ok().filter(|_| (-20..20).contains(&value))
+}
+
 /// Parses the line. The name may hold blanks, parentheses and newlines, so it ends at the last parenthesis. A field
 /// that nothing follows may lack digits and does not count.
 pub(crate) fn parse(bytes: &[u8]) -> Option<Stat<'_>> {
@@ -59,6 +69,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Stat<'_>> {
     for (cell, part) in values.iter_mut().skip(1).zip(parts) {
         *cell = number(part);
     }
+    let nice = fields(rest.get(..end)?).nth(NICE).and_then(nice_plus_20);
     let value = |index: usize| values.get(index).copied().flatten();
     Some(Stat {
         comm: bytes.get(open + 1..close)?,
@@ -70,6 +81,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Stat<'_>> {
         stime: value(12)?,
         children_utime: value(13)?,
         children_stime: value(14)?,
+        nice_plus_20: nice,
         threads: value(17)?,
         starttime: value(19)?,
         vsize: value(20)?,

@@ -116,6 +116,7 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.has_schedstat = table.run_ns.value(slot).is_some();
     process.has_io = table.read_bytes.value(slot).is_some();
     process.scheduling = table.policy.get(slot);
+    process.nice = table.nice_plus_20.get(slot).map(|value| value.min(39) as i32 - 20);
     process.open_files = table.open_files.get(slot);
     process.open_files_limit = table.open_files_limit.get(slot);
     process.last_cpu = table.last_cpu.id(slot);

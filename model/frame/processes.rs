@@ -76,6 +76,8 @@ pub struct Process {
     /// Scheduling policy of its main thread (SCHED_*).
     #[serde(skip)]
     pub scheduling: Known<u64>,
+    /// Nice value of its main thread, -20 to 19.
+    pub nice: Known<i32>,
     /// Open files.
     pub open_files: Known<u64>,
     /// Open files that it may have (RLIMIT_NOFILE).

@@ -121,7 +121,8 @@ fn folders(folders: &[Folder], out: &mut String) {
         let first = folder.new.first().cloned().unwrap_or_else(|| text::FOR_ALL.to_string());
         let more = folder.new.len().saturating_sub(1);
         let new = if more > 0 { text::AndMore { path: &first, count: &more }.to_string() } else { first };
-        let option = if folder.option == planned::DIRECTORY { text::WORKING_DIRECTORY.as_str() } else { &folder.option };
+        let option =
+            if folder.option == planned::DIRECTORY { text::WORKING_DIRECTORY.as_str() } else { &folder.option };
         rows.push([option.to_owned(), used(folder.kind).to_string(), folder.old.clone(), new]);
     }
     table(&rows, out);

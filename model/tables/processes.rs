@@ -97,6 +97,8 @@ table! {
         children_utime: Num = 55 (Counter, Ticks, "proc/*/stat"),
         /// The same in kernel mode.
         children_stime: Num = 56 (Counter, Ticks, "proc/*/stat"),
+        /// Nice value plus 20: 0 has most of the CPU, 39 least.
+        nice_plus_20: Num = 57 (Fact, None, "proc/*/stat"),
     }
 }
 

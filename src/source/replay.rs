@@ -14,7 +14,7 @@ use super::playback::Playback;
 use super::{About, Sample, Source, Target};
 use crate::app::transport::{Order, Transport};
 use crate::moment::Moment;
-use crate::startup;
+use crate::stdin;
 use assessor::{Assessor, Task};
 use buffer::ReplayBuffer;
 use indexer::{Indexer, Update};
@@ -140,12 +140,12 @@ fn names(files: &[PathBuf], readers: &[Box<dyn SampleReader>]) -> Vec<String> {
 }
 
 fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn SampleReader>, String> {
-    let stdin = path == Path::new("-");
+    let is_stdin = path == Path::new("-");
     // A file that standard input was redirected from is a file, not a stream.
     let wrong = |error: std::io::Error| format!("standard input: {error}");
-    let stream = if stdin { Some(startup::stream().map_err(wrong)?) } else { None };
+    let stream = if is_stdin { Some(stdin::stream().map_err(wrong)?) } else { None };
     let path = stream.as_ref().map_or(path, |(_, path)| path);
-    let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let metadata = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
     if metadata.is_file() {
         return Ok(Box::new(FileReader::begin(path)?));

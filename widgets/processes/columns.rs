@@ -3,6 +3,7 @@
 use super::cells;
 use super::rows::{Row, thread};
 use crate::parts::mark;
+use crate::parts::number::Short;
 use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;
 use crate::{Cx, Role};
@@ -248,6 +249,34 @@ const PARENT: Column<Row> = Column::right(
     },
 )
 .lowest(|cx, row| number(cx, row, |process| process.ppid.value().map(f64::from)));
+const NICE: Column<Row> = Column::right(
+    text::NICE_HEAD,
+    8,
+    |_| Width::fixed(4),
+    |cx, row, pen| {
+        with(cx, row, |process| {
+            let role = if process.nice.value() == Some(0) { Role::Dim } else { Role::Info };
+            pen.value(process.nice, mark::dash(cx.charset), "*/stat", |nice| {
+                (Short::from_display(format_args!("{nice}")), role)
+            });
+        });
+    },
+)
+.lowest(|cx, row| number(cx, row, |process| process.nice.value().map(f64::from)));
+/// Resident memory as a share of the machine's, as top has it.
+const MEMORY: Column<Row> = Column::right(
+    text::MEMORY_HEAD,
+    8,
+    |_| Width::fixed(5),
+    |cx, row, pen| {
+        pen.some(memory(cx, row), "*/stat", |share| (units::percent(share), Role::Text));
+    },
+)
+.highest(|cx, row| Key::some(memory(cx, row)));
+fn memory(cx: &Cx<'_>, row: Row) -> Option<f64> {
+    let total = cx.frame.memory.total_bytes.value().filter(|total| *total > 0)?;
+    Some(get(cx, row)?.rss_bytes.value()? as f64 / total as f64)
+}
 const POLICY: Column<Row> = Column::left(
     text::POLICY_HEAD,
     7,
@@ -325,6 +354,8 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     POLICY,
     CGROUP,
     COMMAND,
+    NICE,
+    MEMORY,
     NODE,
     PARENT,
 ];
