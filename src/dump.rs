@@ -37,7 +37,7 @@ impl ExportArgs {
     /// Where it writes.
     pub(crate) fn places(&self) -> Places {
         match &self.output {
-            Some(folder) if self.section == "all" => Places { exports: vec![folder.clone()], ..Places::default() },
+            Some(folder) if self.section == "all" => Places { tables: vec![folder.clone()], ..Places::default() },
             output => Places::of(output.as_deref()),
         }
     }

@@ -286,7 +286,7 @@ fn command(cli: &Cli) -> Result<(), String> {
         Some(Command::Serve(args)) => {
             // Before this process gives up the right to open sockets.
             let doors = serve::open(args, global)?;
-            let socket = args.socket.as_deref().filter(|_| args.from.is_none());
+            let socket = args.socket.as_deref();
             let plan = reading(global, &config, args.from.is_some(), socket)?;
             serve::run(args, doors, || root(global), plan)
         }
@@ -384,7 +384,7 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     crate::stdin::hold_terminal();
     let files = app.layout.iter().cloned().collect();
     let (exports, recordings) = (app.exports.iter().cloned().collect(), vec![app.recordings.clone()]);
-    let plan = reading_with(global, config, false, Places { files, exports, recordings })?;
+    let plan = reading_with(global, config, false, Places { files, exports, recordings, ..Places::default() })?;
     let newest = runtime::run(app, Some(hands), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| errors::NoSampler { error: &error }.to_string())
     })?;

@@ -23,6 +23,8 @@ pub(crate) struct Places {
     pub(crate) files: Vec<PathBuf>,
     /// Folders of nothing but exports, which replace older ones.
     pub(crate) exports: Vec<PathBuf>,
+    /// Folders that tables are exported to, among files of others.
+    pub(crate) tables: Vec<PathBuf>,
     /// Folders of anything, for new recordings.
     pub(crate) recordings: Vec<PathBuf>,
 }
@@ -36,7 +38,7 @@ impl Places {
 
     /// True if one of them is so, of a folder a name in it.
     pub(crate) fn any(&self, is_so: impl Fn(&Path) -> bool) -> bool {
-        let folders = self.exports.iter().chain(&self.recordings);
+        let folders = self.exports.iter().chain(&self.tables).chain(&self.recordings);
         self.files.iter().cloned().chain(folders.map(|folder| folder.join("new"))).any(|path| is_so(&path))
     }
 
@@ -48,7 +50,9 @@ impl Places {
         let is_recording = name.starts_with(b"topotop-") && name.ends_with(b".rec");
         self.files.iter().any(|file| file == path)
             || match asked {
-                Asked::Replacing | Asked::Folder => is_in(&self.exports) && !name.starts_with(b"."),
+                Asked::Replacing | Asked::Folder if name.starts_with(b".") => false,
+                Asked::Folder => is_in(&self.exports) || is_in(&self.tables),
+                Asked::Replacing => is_in(&self.exports) || is_in(&self.tables) && name.ends_with(b".csv"),
                 Asked::New | Asked::Remove => is_in(&self.recordings) && is_recording,
                 _ => false,
             }
@@ -396,7 +400,7 @@ mod tests {
         let _own = std::os::unix::net::UnixListener::bind(at("own")).expect("bound");
         let files = ["out", "kept", "link", "own"].map(at).to_vec();
         let (exports, recordings) = (vec![at("folder")], vec![dir.path().to_path_buf()]);
-        let mut served = Served::new(Places { files, exports, recordings });
+        let mut served = Served::new(Places { files, exports, recordings, ..Places::default() });
         let mut ask =
             |asked: Asked, path: &Path| served.answer(&[&[asked as u8], path.as_os_str().as_encoded_bytes()].concat());
         for path in ["other", "folder", "folder/deep/name", "folder/..", "folder/../other", "folder/."] {

@@ -136,6 +136,9 @@ fn watch(words: &[String], output: PipeWriter, mut control: UnixStream, running:
             well => break well,
         }
     };
+    // What hangs in a session of its own would be there twice once it is started again.
+    let family = if well.is_none() { orphans::family(id) } else { Vec::new() };
+    orphans::kill(&family);
     // Ended, and waited for, before the other side sees this one closed; so is what it left in other sessions, where that
     // cannot be another program's.
     drop(child);

@@ -33,6 +33,32 @@ pub(super) fn end_all_but(programs: &BTreeSet<u32>) {
     }
 }
 
+/// A program and all that was started below it, whatever session it is in.
+pub(super) fn family(program: u32) -> Vec<Pid> {
+    let parents: Vec<(u32, u32)> = processes().collect();
+    let mut family = vec![program];
+    let mut at = 0;
+    while let Some(&parent) = family.get(at) {
+        at += 1;
+        family.extend(
+            parents
+                .iter()
+                .filter(|one| one.1 == parent && !family.contains(&one.0))
+                .map(|one| one.0)
+                .collect::<Vec<_>>(),
+        );
+    }
+    family.into_iter().filter_map(|pid| Pid::from_raw(pid.cast_signed())).collect()
+}
+
+/// Ends some processes at once.
+pub(super) fn kill(processes: &[Pid]) {
+    for &process in processes {
+        // It may have ended.
+        let _ = kill_process(process, Signal::KILL);
+    }
+}
+
 /// Ends them and all that they started. No other child may be left.
 pub(super) fn end() {
     for _ in 0..LOOKS {
@@ -62,14 +88,19 @@ pub(super) fn wait_for_all() {
 }
 
 fn children() -> Vec<Pid> {
-    let own = getpid().as_raw_nonzero().to_string();
-    let is_own = |pid: &i32| {
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let name_end = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
-        let mut fields = stat.get(name_end..).unwrap_or_default().split(|&byte| byte == b' ');
-        fields.nth(2) == Some(own.as_bytes())
-    };
+    let own = getpid().as_raw_nonzero().get().cast_unsigned();
+    let own = processes().filter(|(_, parent)| *parent == own);
+    own.filter_map(|(pid, _)| Pid::from_raw(pid.cast_signed())).collect()
+}
+
+/// All processes and their parents.
+fn processes() -> impl Iterator<Item = (u32, u32)> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(is_own).filter_map(Pid::from_raw).collect()
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(|pid| {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let name_end = stat.iter().rposition(|&byte| byte == b')')?;
+        let parent = stat.get(name_end..)?.split(|&byte| byte == b' ').nth(2)?;
+        Some((pid, std::str::from_utf8(parent).ok()?.parse().ok()?))
+    })
 }

@@ -81,6 +81,10 @@ const OTHERS: &[libc::c_long] = &[
     libc::SYS_process_mrelease,
 ];
 
+/// What fcntl(2) has the kernel tell others, by any signal, and what they would wait for: F_SETSIG, F_SETOWN_EX, F_SETLEASE
+/// and F_NOTIFY are of Linux alone.
+const TELLING: [libc::c_int; 5] = [libc::F_SETOWN, 10, 15, 1024, 1026];
+
 /// Flags of clone(2) that make namespaces; CLONE_NEWTIME is one of clone3(2) only.
 const NAMESPACES: [u64; 7] = [
     libc::CLONE_NEWNS as u64,
@@ -114,7 +118,7 @@ const TYPING: [u64; 2] = [0x5412, 0x541c];
 
 /// What is asked by ioctl(2): of terminals, pipes and sockets, and of interfaces what takes no capability. All else may change
 /// a disk, a file system, a flag of a file or a device. tty(4), socket(7); the last four of terminals are TCGETS2 and TCSETS2.
-const ASKED: [u64; 22] = [
+const ASKED: [u64; 21] = [
     0x5401,
     0x5402,
     0x5403,
@@ -130,7 +134,6 @@ const ASKED: [u64; 22] = [
     0x541b,
     0x5450,
     0x5451,
-    0x5452,
     0x802c_542a,
     0x402c_542b,
     0x402c_542c,
@@ -276,9 +279,12 @@ fn rules(without: Without, child: Option<u32>) -> Result<Rules, BackendError> {
 fn of_others(rules: &mut Rules, child: Option<u32>) -> Result<(), BackendError> {
     let own = std::process::id();
     let known = [Some(own), Some(0), child].into_iter().flatten().map(u64::from);
-    let a_signal = when(1, SeccompCmpOp::Ne, 0)?;
-    let kill = std::iter::once(a_signal).chain(but(0, known)?).collect();
-    rules.insert(libc::SYS_kill, vec![SeccompRule::new(kill)?]);
+    let kill = [but(1, [0])?, but(0, known)?].concat();
+    // Its own group is stopped with it, and gets no other signal.
+    let group = [but(1, [0, libc::SIGSTOP as u64])?, vec![when(0, SeccompCmpOp::Eq, 0)?]].concat();
+    rules.insert(libc::SYS_kill, vec![SeccompRule::new(kill)?, SeccompRule::new(group)?]);
+    let told = TELLING.map(|command| SeccompRule::new(vec![when(1, SeccompCmpOp::Eq, command as u64)?]));
+    rules.insert(libc::SYS_fcntl, told.into_iter().collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(but(0, [u64::from(own)])?)?]);
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         rules.insert(call, vec![SeccompRule::new(but(0, [0])?)?]);
@@ -352,11 +358,12 @@ mod tests {
     use super::{Without, forbid};
     use rustix::io::Errno;
     use rustix::process::{
-        Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal, setpriority_process,
-        test_kill_process,
+        Pid, PidfdFlags, Signal, kill_current_process_group, kill_process, kill_process_group, pidfd_open,
+        pidfd_send_signal, setpriority_process, test_kill_process,
     };
     use std::fs::{File, OpenOptions};
     use std::io::{ErrorKind, Read as _, Write as _};
+    use std::os::fd::AsRawFd as _;
     use std::process::Command;
 
     #[test]
@@ -411,6 +418,8 @@ mod tests {
             assert!(held.is_err() || pidfd_send_signal(held.expect("held"), Signal::KILL) == Err(Errno::PERM));
             assert_eq!(setpriority_process(Some(other), 5), Err(Errno::PERM));
             assert_eq!(kill_process(own, Signal::KILL), Ok(()), "what is passed on to a child");
+            assert_eq!(kill_current_process_group(Signal::CONT), Err(Errno::PERM));
+            assert_eq!(owner_of_a_pipe(other), libc::EPERM);
             assert!(namespace().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied));
             Command::new("/bin/true").status().expect("a program is started without clone3");
             std::thread::spawn(|| ()).join().expect("a thread too");
@@ -421,6 +430,15 @@ mod tests {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+
+    /// What comes of having the kernel signal another process for a pipe.
+    #[expect(unsafe_code, reason = "no library asks for it")]
+    fn owner_of_a_pipe(owner: Pid) -> i32 {
+        let (reader, _writer) = std::io::pipe().expect("a pipe");
+        // SAFETY: the descriptor is open, and the call takes numbers only.
+        let done = unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETOWN, owner.as_raw_nonzero().get()) };
+        if done == 0 { 0 } else { std::io::Error::last_os_error().raw_os_error().unwrap_or_default() }
     }
 
     /// A child in a namespace of users of its own.

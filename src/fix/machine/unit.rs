@@ -68,11 +68,14 @@ fn is_known(property: &str) -> bool {
 
 /// True for sections, comments and values of one property: a drop-in could have systemd run anything.
 fn says_only(text: &str, property: &str) -> bool {
-    text.lines().all(|line| {
-        let line = line.trim();
-        let is_own = || line.strip_prefix(property).is_some_and(|rest| rest.trim_start().starts_with('='));
-        !line.ends_with('\\') && (line.is_empty() || line.starts_with(['#', ';', '[']) || is_own())
-    })
+    // For systemd a line ends at more than at line feeds.
+    let is_plain = !text.chars().any(|c| c.is_control() && c != '\n');
+    is_plain
+        && text.lines().all(|line| {
+            let line = line.trim();
+            let is_own = || line.strip_prefix(property).is_some_and(|rest| rest.trim_start().starts_with('='));
+            !line.ends_with('\\') && (line.is_empty() || line.starts_with(['#', ';', '[']) || is_own())
+        })
 }
 
 /// A list is taken away before its entries are set: else they would be added to what there is.
@@ -115,8 +118,13 @@ mod tests {
         assert!(!folder.exists());
         assert_eq!(put("a.service", ""), Ok(false), "there is none");
         assert!(put("../a", "").is_err());
-        for text in ["[Service]\nExecStartPre=/bin/x", "[Service]\nCPUQuota=5%\nUser=root", "CPUQuota=\\\nExecStart=x"]
-        {
+        for text in [
+            "[Service]\nCPUQuota=5%\rExecStartPre=/bin/x",
+            "#\0ExecStart=x",
+            "[Service]\nExecStartPre=/bin/x",
+            "[Service]\nCPUQuota=5%\nUser=root",
+            "CPUQuota=\\\nExecStart=x",
+        ] {
             assert!(put("a.service", text).is_err(), "{text}");
         }
         assert!(put_drop_in(top.path(), "a.service", "ExecStart", "[Service]\nExecStart=x").is_err());
