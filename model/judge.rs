@@ -191,8 +191,10 @@ impl Judge {
 
     fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>, stolen: bool) {
         let mut met: BTreeSet<Subject> = BTreeSet::new();
+        // As the answer was: it does not change from sample to sample.
+        let is_idle = self.limits.held.as_ref().is_some_and(|held| held.outcome == bottleneck::Outcome::Idle);
         for hit in hits {
-            let mut hit = load::gate(rule, frame, hit);
+            let mut hit = load::gate(rule, frame, is_idle, hit);
             if stolen && rule.id.starts_with("CPU") && rule.id != rules::steal_time::ID {
                 hit.confidence = hit.confidence.min(STOLEN_CONFIDENCE);
             }

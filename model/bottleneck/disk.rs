@@ -24,6 +24,9 @@ const BUSY_FLOODED: f64 = 0.85;
 const HIDDEN: f64 = 0.2;
 /// Latency in ms below which nothing queues.
 const LEAST_MS: f64 = 0.3;
+/// The same of hardware that takes many times as many requests at a time, and the share of them that are few.
+const LEAST_DEEP_MS: f64 = 1.0;
+const FAR: f64 = 0.05;
 /// Share of the time with a flush under way from which on a disk is at its limit of commits, and still is.
 const FLUSHING: f64 = 0.70;
 const FLUSHING_LEAVES: f64 = 0.50;
@@ -88,7 +91,7 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     member.enters |= flushing >= FLUSHING;
     member.stays |= flushing >= FLUSHING_LEAVES;
     // Neither fast for certain nor slow for certain: what it takes without a queue would tell.
-    let unclear = flooded && !member.stays && quiet.is_none() && ms.is_some_and(|ms| ms >= LEAST_MS);
+    let unclear = flooded && !member.stays && quiet.is_none() && ms.is_some_and(|ms| ms >= queueless_ms(disk));
     let unknown = unread || unclear;
     let (wait, demand) = waiting(inputs, disk);
     member.proxy = quiet.is_none() || wait.is_some_and(|(_, proxy)| proxy);
@@ -109,6 +112,12 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     let mut member = member.waits(wait, demand, waits);
     member.resource.used = ms.map(|ms| (ms, "ms"));
     Some(member)
+}
+
+/// Latency in ms below which nothing queues: of hardware that takes many times as many requests as there are, a higher one.
+fn queueless_ms(disk: &Disk) -> f64 {
+    let is_far = disk.depth.zip(disk.queue_depth).is_some_and(|(most, depth)| depth < FAR * most as f64);
+    if is_far { LEAST_DEEP_MS } else { LEAST_MS }
 }
 
 /// Latency in ms that is slow where none without a queue was seen.

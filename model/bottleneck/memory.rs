@@ -16,10 +16,14 @@ const LIMIT: (f64, f64) = (0.97, 0.90);
 const HIGH: (f64, f64) = (0.98, 0.95);
 /// Share of the machine's memory that is not available.
 const HOST: (f64, f64) = (0.90, 0.85);
+/// Share of a limit that can be reclaimed where page cache fills it.
+const CACHE: f64 = 0.15;
 /// Share of what a group reads that it had read before and lost: its cache is too small.
 const REFAULTED: f64 = 0.5;
 /// CPU time of a page that comes back: it is reclaimed, allocated and read, in seconds (measured: 3 µs and more).
 const REFAULT_SECONDS: f64 = 2e-6;
+/// Pages that the machine reads back per second from which on it could matter whose they are.
+const READ_BACK: f64 = 500.0;
 /// Pages swapped in per second that somebody notices.
 const SWAPPED: f64 = 20.0;
 
@@ -65,8 +69,11 @@ fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against:
     let (wait, proxy) = group_wait(inputs, group, memory, &sum);
     // Who exceeds `memory.high` is put to sleep, whatever it does with its pages.
     let stall = group.pressure.memory.as_ref().and_then(|stall| stall.some_ratio).filter(|_| at == HIGH);
-    let wait = wait.into_iter().chain(stall).reduce(f64::max);
-    member.proxy = proxy;
+    // Without pressure those tell who sleep where they exceed it.
+    let throttled = memory.events_high_per_second.filter(|rate| *rate > 0.0 && at == HIGH && stall.is_none());
+    let asleep = throttled.map(|_| (sum.blocked / sum.demand().max(f64::MIN_POSITIVE)).min(1.0));
+    let wait = wait.into_iter().chain(stall).chain(asleep).reduce(f64::max);
+    member.proxy = proxy || throttled.is_some();
     // Without load nothing is lost.
     let bears = sum.bears || sum.demand() >= 0.1 * inputs.demand.total;
     let wait = wait.map(|wait| if bears { wait } else { 0.0 });
@@ -76,7 +83,14 @@ fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against:
     let full = member.enters && wait.is_some_and(|wait| wait < super::resource::WAIT);
     let member = member.waits(wait, sum.demand(), Waits { what: "refaults", value: refaults, unit: "1/s" });
     let member = member.of(Some(current), Some(limit), "bytes");
-    if full { member.note(note::CACHE_FILLS) } else { member }
+    // Where next to nothing of it can be reclaimed it is no cache.
+    let is_cache = memory.reclaimable_bytes.value().is_some_and(|bytes| bytes as f64 >= CACHE * limit);
+    if full && is_cache { member.note(note::CACHE_FILLS) } else { member }
+}
+
+/// How often per second a group is at its limit.
+fn hits(memory: &CgroupMemory) -> f64 {
+    memory.events_max_per_second.unwrap_or(0.0)
 }
 
 /// Pages per second that a group read again, in the mean of the last samples.
@@ -94,6 +108,11 @@ fn group_wait(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, sum: &
     // Where no reads are known, cache that comes back at all was read before.
     let churns = lost > 0.0 && (read <= 0.0 || lost >= REFAULTED * read);
     if !churns && !swapping {
+        // Of several groups of version 1 at their limits nobody knows whose pages the machine reads back.
+        let read_back = inputs.frame.memory.refault_file_per_second.unwrap_or(0.0) >= READ_BACK;
+        if group.version == 1 && refaults.is_none() && hits(memory) > 0.0 && read_back {
+            return (None, true);
+        }
         // Reads of what was never there, and reclaim of what nobody wants back, are no sign of a limit.
         return (refaults.or(memory.pgmajfault_per_second).map(|_| 0.0), false);
     }

@@ -272,6 +272,8 @@ pub struct CgroupMemory {
     pub ooms_gained: Option<u64>,
     /// Times at its limit, per second.
     pub events_max_per_second: Option<f64>,
+    /// Times that its tasks were throttled at `memory.high`, per second.
+    pub events_high_per_second: Option<f64>,
     /// Pages scanned by its own tasks, per second.
     pub pgscan_direct_per_second: Option<f64>,
     /// Pages reclaimed by its own tasks, per second.

@@ -21,9 +21,15 @@ pub(super) fn is_loaded(frame: &Frame) -> bool {
     busy || disk || packets || waits
 }
 
-/// Turns placement findings into info while the metrics of the application show that it is idle.
-pub(super) fn gate(rule: &Rule, frame: &Frame, mut hit: Hit) -> Hit {
-    if hit.severity == Severity::Info || application_load(frame) != Some(false) || !rule.needs_load {
+/// Turns placement findings into info while the metrics of the application show that it is idle, or without any while the
+/// machine is.
+pub(super) fn gate(rule: &Rule, frame: &Frame, is_idle: bool, mut hit: Hit) -> Hit {
+    let load = application_load(frame);
+    if hit.severity == Severity::Info || !rule.needs_load || load.unwrap_or(!is_idle) {
+        return hit;
+    }
+    if load.is_none() {
+        hit.severity = Severity::Info;
         return hit;
     }
     let idle = frame.metrics.iter().filter(|metric| metric.shows_load() == Some(false));

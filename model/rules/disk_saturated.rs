@@ -42,7 +42,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let pressure = frame.pressure("io").and_then(|row| row.stall.some_ratio);
     let judged = |disk: &&Disk| parts::is_judged(disk) || parts::holds_requests(frame, disk);
     for disk in frame.disks.iter().filter(judged) {
-        let (enters, over) = parts::disk_pain(context.overrides, disk);
+        let (enters, over) = parts::disk_pain(context.overrides, context.frame, disk);
         if over {
             continue;
         }

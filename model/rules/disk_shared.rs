@@ -34,7 +34,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     for disk in frame.disks.iter().filter(|disk| parts::is_judged(disk)) {
-        let (enters, over) = parts::disk_pain(context.overrides, disk);
+        let (enters, over) = parts::disk_pain(context.overrides, context.frame, disk);
         if over {
             continue;
         }

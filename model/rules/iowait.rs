@@ -39,7 +39,7 @@ fn judge(context: &mut RuleContext<'_>) {
         .disks
         .iter()
         .filter(|disk| parts::is_judged(disk))
-        .any(|disk| parts::disk_pain(context.overrides, disk).0);
+        .any(|disk| parts::disk_pain(context.overrides, context.frame, disk).0);
     let felt = pressure.is_some_and(|ratio| ratio >= context.limit(&PRESSURE));
     if !saturated && !felt {
         return;

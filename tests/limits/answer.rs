@@ -65,6 +65,9 @@ pub(crate) fn start(options: &Options, output: File) -> Result<Child, String> {
         .map_err(|error| format!("{}: {error}", options.binary.display()))
 }
 
+/// The sample by which an answer has to be right.
+const LATEST: usize = 12;
+
 /// Judges what it printed.
 pub(crate) fn judge(scenario: &Scenario, text: &str) -> Result<Answer, String> {
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -74,9 +77,16 @@ pub(crate) fn judge(scenario: &Scenario, text: &str) -> Result<Answer, String> {
     let is_right = |one: &Headline| outcome(scenario, one) == Outcome::Hit;
     let wrong = samples.iter().rposition(|one| !is_right(one)).map_or(0, |at| at + 1);
     let key = |one: &Headline| (one.verdict.clone(), one.resource.clone(), one.subject.clone());
+    let right_from = (wrong < samples.len()).then_some(wrong + 1);
+    // An answer that comes late is none.
+    let is_late = right_from.is_none_or(|from| from > LATEST);
+    let outcome = match outcome(scenario, &headline) {
+        Outcome::Hit if is_late => Outcome::Inconclusive,
+        outcome => outcome,
+    };
     Ok(Answer {
-        outcome: outcome(scenario, &headline),
-        right_from: (wrong < samples.len()).then_some(wrong + 1),
+        outcome,
+        right_from,
         changes: samples.windows(2).filter(|pair| key(&pair[0]) != key(&pair[1])).count(),
         headline,
     })

@@ -41,6 +41,7 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize, slab_share: Option<f64>) -> 
         oom_kills_gained: pair.gain(slot, |table| &table.events_oom_kill),
         ooms_gained: pair.gain(slot, |table| &table.events_oom),
         events_max_per_second: pair.rate(slot, |table| &table.events_max),
+        events_high_per_second: pair.rate(slot, |table| &table.events_high),
         pgscan_direct_per_second: pair.rate(slot, |table| &table.pgscan_direct),
         pgsteal_direct_per_second: pair.rate(slot, |table| &table.pgsteal_direct),
         refault_file_per_second: pair.rate(slot, |table| &table.refault_file),

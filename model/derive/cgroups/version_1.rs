@@ -27,11 +27,20 @@ pub(super) fn estimate(frame: &mut Frame) {
     let refaults =
         machine.refault_file_per_second.map(|rate| (rate - machine.pgsteal_per_second.unwrap_or(0.0)).max(0.0));
     let page = machine.page_bytes.value().unwrap_or(4096) as f64;
+    // Of several that hit their limits each has of them what it reads of what all of these read.
+    let at_limit = || frame.cgroups.iter().filter(old).filter(|cgroup| hits(cgroup).is_some_and(|rate| rate > 0.0));
+    let reads: Option<f64> = at_limit().map(|cgroup| read(&cgroup.io)).sum();
     for cgroup in frame.cgroups.iter_mut().filter(|cgroup| cgroup.version == 1) {
         let (Some(own), io) = (hits(cgroup), bytes(&cgroup.io)) else { continue };
+        let part = read(&cgroup.io).zip(reads).filter(|(_, all)| *all > 0.0).map(|(own, all)| own / all);
         let Some(memory) = &mut cgroup.memory else { continue };
-        if memory.refault_file_per_second.is_none() && (own <= 0.0 || own >= ALONE * all) {
-            memory.refault_file_per_second = if own <= 0.0 { Some(0.0) } else { refaults };
+        if memory.refault_file_per_second.is_none() {
+            memory.refault_file_per_second = match part {
+                _ if own <= 0.0 => Some(0.0),
+                _ if own >= ALONE * all => refaults,
+                Some(part) => refaults.map(|rate| rate * part),
+                None => None,
+            };
             memory.is_estimated = memory.refault_file_per_second.is_some();
         }
         if memory.pgsteal_per_second.is_none() && own > 0.0 {
@@ -39,6 +48,11 @@ pub(super) fn estimate(frame: &mut Frame) {
             memory.pgsteal_per_second = uncharged.map(|pages| io.map_or(pages, |bytes| pages.min(bytes / page)));
         }
     }
+}
+
+/// Read per second; none where it is not known.
+fn read(io: &[CgroupIoRate]) -> Option<f64> {
+    (!io.is_empty()).then(|| io.iter().map(|row| row.read_bytes_per_second).sum())
 }
 
 /// Read and written per second.

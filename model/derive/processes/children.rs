@@ -20,7 +20,9 @@ pub(super) fn derive(pair: Pair<'_, Processes>, ids: &[Id], processes: &mut [Pro
     for (process, gained) in processes.iter_mut().zip(gained) {
         process.children_cores = gained.and_then(|ticks| {
             let seconds = pair.elapsed_ns() as f64 / 1e9;
-            (seconds > 0.0).then(|| (ticks.max(0) as f64) / USER_HZ / seconds)
+            // No machine gains more in any time between two samples.
+            let is_possible = ticks < 1 << 53;
+            (seconds > 0.0 && is_possible).then(|| (ticks.max(0) as f64) / USER_HZ / seconds)
         });
     }
 }

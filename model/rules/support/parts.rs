@@ -192,7 +192,7 @@ pub(in crate::rules) fn stuck_bytes(memory: &CgroupMemory) -> Option<u64> {
 }
 
 /// Whether a disk is saturated (nearly always busy while requests queue), and whether that is over.
-pub(crate) fn disk_pain(overrides: &Overrides, disk: &Disk) -> (bool, bool) {
+pub(crate) fn disk_pain(overrides: &Overrides, frame: &Frame, disk: &Disk) -> (bool, bool) {
     let limit = |threshold: &Threshold| threshold.configured(overrides);
     let Some(utilisation) = disk.utilisation else { return (false, false) };
     let slow_ms = limit(if disk.rotational.value() == Some(true) {
@@ -209,7 +209,8 @@ pub(crate) fn disk_pain(overrides: &Overrides, disk: &Disk) -> (bool, bool) {
         .queue_depth
         .zip(disk.depth)
         .is_some_and(|(depth, most)| depth >= most as f64 * limit(&disk_saturated::CAPACITY));
-    let spins = disk.rotational.value() != Some(false);
+    // What a virtual disk says of moving parts is a default.
+    let spins = disk.rotational.value() != Some(false) && frame.host.virtualization.is_empty();
     let deep = |part: f64| queues && (spins || fills || costs(part));
     let enter = utilisation >= limit(&disk_saturated::UTILISATION) && (slow || deep(1.0));
     let over =
