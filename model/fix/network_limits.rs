@@ -1,7 +1,7 @@
 //! F-NETSYSCTL: longer backlogs, and more packets and time per polling cycle.
 
 use super::network::{of_host, open_cpus, sysctl};
-use super::{Case, Fix, Need, Parameter, Plan, Refusal, Snippet, Step, Target, Verify};
+use super::{Case, Fix, Need, Parameter, Plan, Refusal, Snippet, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::locale::fix as shared;
 use crate::locale::fix::network_limits as text;
@@ -85,8 +85,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let mut plan = case.plan(FIX.id, text::Title { settings: &title.join(", ") }.to_string());
     for (name, _, new) in &changes {
         plan.commands.push(format!("sysctl -w {name}={new}"));
-        let target = Target::file(format!("/proc/sys/{}", name.replace('.', "/")));
-        plan.steps.push(Step::new(*name, target, new.to_string()));
+        plan.steps.push(super::sysctls::step(name, name, new.to_string()));
     }
     plan.breaks = vec![match rule {
         rules::backlog_drops::ID => text::BREAKS_BACKLOG.to_string(),

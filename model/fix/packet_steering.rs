@@ -153,8 +153,7 @@ fn sock_flows(case: &Case<'_>, flows: Option<u64>, plan: &mut Plan) {
     let Some(flows) = flows.filter(|flows| *flows > 0) else { return };
     if sysctl(case.frame, NAME).is_none_or(|now| now < flows) {
         plan.commands.push(format!("sysctl -w {NAME}={flows}"));
-        let target = Target::file(format!("/proc/sys/{}", NAME.replace('.', "/")));
-        plan.steps.push(Step::new(NAME, target, flows.to_string()));
+        plan.steps.push(super::sysctls::step(NAME, NAME, flows.to_string()));
     }
 }
 

@@ -35,6 +35,7 @@ pub const SYSCTLS: &[&str] = &[
 
 /// The file of a setting: `vm.swappiness` is /proc/sys/vm/swappiness.
 pub fn file(name: &str) -> String {
+    debug_assert!(SYSCTLS.contains(&name), "nothing else is written: {name}");
     format!("/proc/sys/{}", name.replace('.', "/"))
 }
 

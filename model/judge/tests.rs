@@ -153,6 +153,17 @@ fn with_metric(second: u64, value: f64) -> Frame {
     Frame { metrics: vec![metric], ..frame(second, 1.0) }
 }
 
+#[test]
+fn on_an_idle_machine_a_placement_is_info() {
+    let (frame, hit) = (frame(1, 1.0), || Hit::new(Subject::Host, 0.9).severity(Severity::Warning));
+    let severity = |rule: &Rule, is_idle| super::load::gate(rule, &frame, is_idle, hit()).severity;
+    assert_eq!((severity(&PLACE, true), severity(&PLACE, false)), (Severity::Info, Severity::Warning));
+    assert_eq!(severity(&OTHER, true), Severity::Warning, "harm is harm");
+    // The application's own number decides where there is one.
+    let busy = with_metric(1, 900.0);
+    assert_eq!(super::load::gate(&PLACE, &busy, true, hit()).severity, Severity::Warning);
+}
+
 static PLACE: Rule = Rule { needs_load: true, ..rule(RuleId::new("TEST-05"), BUSY.judge) };
 static OTHER: Rule = rule(RuleId::new("TEST-06"), BUSY.judge);
 

@@ -146,7 +146,7 @@ fn watch(words: &[String], output: PipeWriter, mut control: UnixStream, running:
         let mut running = lock();
         running.remove(&id);
         if running.is_empty() {
-            orphans::end_all_but(&running);
+            orphans::end_left();
         }
     }
     if let Some(well) = well {

@@ -2,8 +2,7 @@
 //! with the helper.
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait, waitpid};
-use std::collections::BTreeSet;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::time::Duration;
 
 /// Looks at what is left, at most: what may not be killed stays.
@@ -22,15 +21,19 @@ pub(super) fn reap() {
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
-/// Ends those that a program of a metric left running in sessions of their own, but for children that are programs
-/// themselves. A program that hangs in such a session would be there twice once it is started again.
-pub(super) fn end_all_but(programs: &BTreeSet<u32>) {
-    for child in children() {
-        if !programs.contains(&child.as_raw_nonzero().get().unsigned_abs()) {
-            let _ = kill_process(child, Signal::KILL);
-            let _ = waitpid(Some(child), WaitOptions::NOHANG);
-        }
+/// Ends what programs left running in sessions of their own. No program may run.
+pub(super) fn end_left() {
+    // Most leave nothing, and to look for it costs a look at every process of the machine.
+    if !is_childless() {
+        kill(&children());
+        reap();
     }
+}
+
+/// True where no child is left, after taking the ends of those that have ended.
+fn is_childless() -> bool {
+    reap();
+    wait(WaitOptions::NOHANG).is_err_and(|errno| errno == Errno::CHILD)
 }
 
 /// A program and all that was started below it, whatever session it is in.
@@ -40,13 +43,11 @@ pub(super) fn family(program: u32) -> Vec<Pid> {
     let mut at = 0;
     while let Some(&parent) = family.get(at) {
         at += 1;
-        family.extend(
-            parents
-                .iter()
-                .filter(|one| one.1 == parent && !family.contains(&one.0))
-                .map(|one| one.0)
-                .collect::<Vec<_>>(),
-        );
+        for &(child, _) in parents.iter().filter(|one| one.1 == parent) {
+            if !family.contains(&child) {
+                family.push(child);
+            }
+        }
     }
     family.into_iter().filter_map(|pid| Pid::from_raw(pid.cast_signed())).collect()
 }
@@ -62,14 +63,10 @@ pub(super) fn kill(processes: &[Pid]) {
 /// Ends them and all that they started. No other child may be left.
 pub(super) fn end() {
     for _ in 0..LOOKS {
-        reap();
-        if wait(WaitOptions::NOHANG).is_err_and(|errno| errno == Errno::CHILD) {
+        if is_childless() {
             return;
         }
-        for child in children() {
-            // It may have ended.
-            let _ = kill_process(child, Signal::KILL);
-        }
+        kill(&children());
         std::thread::sleep(PAUSE);
     }
 }

@@ -81,9 +81,9 @@ const OTHERS: &[libc::c_long] = &[
     libc::SYS_process_mrelease,
 ];
 
-/// What fcntl(2) has the kernel tell others, by any signal, and what they would wait for: F_SETSIG, F_SETOWN_EX, F_SETLEASE
-/// and F_NOTIFY are of Linux alone.
-const TELLING: [libc::c_int; 5] = [libc::F_SETOWN, 10, 15, 1024, 1026];
+/// Commands of fcntl(2) by which the kernel signals other processes or makes them wait: F_SETOWN, F_SETSIG, F_SETOWN_EX,
+/// F_SETLEASE, F_NOTIFY.
+const NOTIFYING: [libc::c_int; 5] = [libc::F_SETOWN, 10, 15, 1024, 1026];
 
 /// Flags of clone(2) that make namespaces; CLONE_NEWTIME is one of clone3(2) only.
 const NAMESPACES: [u64; 7] = [
@@ -283,8 +283,8 @@ fn of_others(rules: &mut Rules, child: Option<u32>) -> Result<(), BackendError> 
     // Its own group is stopped with it, and gets no other signal.
     let group = [but(1, [0, libc::SIGSTOP as u64])?, vec![when(0, SeccompCmpOp::Eq, 0)?]].concat();
     rules.insert(libc::SYS_kill, vec![SeccompRule::new(kill)?, SeccompRule::new(group)?]);
-    let told = TELLING.map(|command| SeccompRule::new(vec![when(1, SeccompCmpOp::Eq, command as u64)?]));
-    rules.insert(libc::SYS_fcntl, told.into_iter().collect::<Result<_, _>>()?);
+    let notified = NOTIFYING.map(|command| SeccompRule::new(vec![when(1, SeccompCmpOp::Eq, command as u64)?]));
+    rules.insert(libc::SYS_fcntl, notified.into_iter().collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(but(0, [u64::from(own)])?)?]);
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         rules.insert(call, vec![SeccompRule::new(but(0, [0])?)?]);
@@ -341,7 +341,7 @@ pub(crate) fn forbid(without: Without, child: Option<u32>) -> Result<(), String>
     let wrong = |error: BackendError| error.to_string();
     let mut first = rules(without, child).and_then(|rules| refuse(rules, libc::EPERM)).map_err(wrong)?;
     refuse_x32(&mut first);
-    // Its flags are in memory, which a filter cannot see. Who is told that there is no such call makes the older one.
+    // Its flags are in memory, which a filter cannot see. glibc falls back to clone(2) where the kernel has no clone3(2).
     let second = refuse(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS).map_err(wrong)?;
     for program in [first, second] {
         match seccompiler::apply_filter(&program) {

@@ -195,6 +195,14 @@ fn a_group_put_to_sleep_above_its_high_mark_is_limited_by_it() {
     frame.cgroups[0].pressure.memory = Some(stalled);
     frame.processes = vec![Process { cgroup: "/job".into(), ..process(10, "stress-ng", 0.2, 0.0) }];
     assert_eq!(limit(&frame), Some(ResourceKind::Memory));
+    // Without pressure: tasks sleep while the mark is passed.
+    frame.cgroups[0].pressure.memory = None;
+    frame.processes[0].blocked_threads = 1;
+    assert_ne!(limit(&frame), Some(ResourceKind::Memory), "nobody passed it");
+    if let Some(memory) = &mut frame.cgroups[0].memory {
+        memory.events_high_per_second = Some(4_000.0);
+    }
+    assert_eq!(limit(&frame), Some(ResourceKind::Memory));
 }
 
 #[test]

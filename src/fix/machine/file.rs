@@ -8,11 +8,10 @@ use topotop_model::fix::{Identity, SYSCTLS, sysctl};
 use topotop_model::locale::fix::machine as text;
 
 /// Where values are, a name of any for `*`: nothing else is ever opened for writing, whatever a journal says.
-const PLACES: [&str; 6] = [
+const PLACES: [&str; 5] = [
     "/proc/irq/*/",
     "/sys/fs/cgroup/",
     "/sys/class/net/*/queues/",
-    "/sys/block/*/queue/",
     "/sys/devices/system/cpu/*/cpufreq/",
     "/sys/devices/system/clocksource/",
 ];
