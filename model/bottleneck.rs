@@ -4,6 +4,7 @@
 //! wait it is full and limits nobody. The answer names it, or says that one member is full while its peers are idle, that
 //! nothing is at its limit, or which unknown resources could be. Findings have no part in it: they are attached to it.
 
+mod bandwidth;
 mod causes;
 mod clock;
 mod core;
@@ -13,6 +14,7 @@ mod decide;
 mod demand;
 mod disk;
 mod exclusions;
+mod file_system;
 mod io_throttle;
 mod kind;
 mod links;
@@ -235,7 +237,7 @@ pub fn settled(frame: &Frame, findings: &[Finding], settings: &Settings) -> (Res
 
 /// Every resource of the machine, as measured in this sample.
 fn members(inputs: &Inputs<'_>) -> Vec<Member> {
-    let measures: [fn(&Inputs<'_>) -> Vec<Member>; 17] = [
+    let measures: [fn(&Inputs<'_>) -> Vec<Member>; 19] = [
         cpus::cpus,
         cpuset::cpuset,
         core::core,
@@ -246,8 +248,10 @@ fn members(inputs: &Inputs<'_>) -> Vec<Member> {
         memory::memory,
         memory::swap,
         remote::remote,
+        bandwidth::bandwidth,
         disk::disk,
         io_throttle::io_throttle,
+        file_system::file_system,
         tcp::tcp,
         tables::conntrack,
         tables::ports,

@@ -31,6 +31,8 @@ const QUEUED: u64 = 8;
 const IDLE: f64 = 0.01;
 /// What holds a process up, among what it waits for.
 const CAUSE: u8 = 4;
+/// Share of segments sent again from which on packets are lost on the way: less is how TCP finds out what a link can do.
+const LOST: f64 = 0.01;
 /// Bytes a second from which on a connection transfers rather than asks.
 const STREAMS: f64 = 1e6;
 
@@ -245,6 +247,13 @@ impl Waiting<'_> {
         self.share >= 0.5 && peer.is_some_and(|peer| bytes(peer) >= STREAMS)
     }
 
+    /// Share of the segments to the peer that are sent again, where that slows a connection down.
+    fn lost(&self) -> Option<f64> {
+        let peer = peer(self.process, self.what).filter(|_| self.class == WaitClass::Peer)?;
+        let often = peer.retransmits_per_second.is_some_and(|retransmits| retransmits >= 1.0);
+        peer.retransmit_ratio().filter(|lost| often && *lost >= LOST)
+    }
+
     /// The sentence: `beam.smp 4121 waits 71% of its time for its network peer 10.0.0.5:5432`.
     pub fn sentence(&self) -> String {
         let name = printable(&self.process.comm);
@@ -264,7 +273,13 @@ impl Waiting<'_> {
                     time: &format!("{ms:.1}"),
                 }
                 .to_string(),
-                None => text::Peer { name: &name, pid, share, peer: &what }.to_string(),
+                None => match self.lost() {
+                    Some(lost) => {
+                        let lost = &parts::tenths(lost * 100.0);
+                        text::PeerLossy { name: &name, pid, share, peer: &what, lost }.to_string()
+                    }
+                    None => text::Peer { name: &name, pid, share, peer: &what }.to_string(),
+                },
             },
             WaitClass::Accept => {
                 let (count, port) = self.queue.unwrap_or_default();

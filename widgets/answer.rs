@@ -1,10 +1,10 @@
 //! What limits the machine, in the one line that stands on every screen.
 
-use crate::parts::{Pen, names};
+use crate::parts::{Pen, names, units};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::bottleneck::{Bottleneck, Outcome, Verdict};
+use topotop_model::bottleneck::{Bottleneck, Confidence, Outcome, Verdict};
 use topotop_model::locale::join;
 use topotop_model::locale::screen::overview as text;
 use topotop_model::text::printable;
@@ -39,11 +39,33 @@ pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         headline = shown(&answer.short_headline(), cx.charset);
     }
     pen.text(role, glyph).text(role, " ").text(role, &headline);
-    let next = answer.next_text().filter(|_| !answer.is_collecting()).map(|next| shown(&next, cx.charset));
+    let next = answer.next_text().filter(|_| !answer.is_collecting());
+    let next = next.map(|next| shown(&format!("{}{next}", join::CLAUSES), cx.charset)).unwrap_or_default();
+    let lasts = lasts(cx);
     // Whole or not at all: half of it would be another number.
-    if let Some(next) = next.filter(|next| names::width(next) + 2 <= pen.left()) {
-        pen.text(Role::Text, &shown(&join::CLAUSES, cx.charset)).text(Role::Text, &next);
+    let fits = |texts: &[&str]| texts.iter().map(|text| u32::from(names::width(text))).sum::<u32>() <= pen.left().into();
+    let beside: &[&str] = match () {
+        () if fits(&[&lasts, &next]) => &[&lasts, &next],
+        () if fits(&[&next]) => &[&next],
+        () if fits(&[&lasts]) => &[&lasts],
+        () => &[],
+    };
+    for text in beside {
+        pen.text(Role::Text, text);
     }
+}
+
+/// How long a limit has stood, and how sure it is where that is less than it could be.
+fn lasts(cx: &Cx<'_>) -> String {
+    let answer = &cx.judgement.bottleneck;
+    let Some(since) = answer.since.filter(|_| answer.is_limit() && !answer.is_collecting()) else {
+        return String::new();
+    };
+    let seconds = cx.frame.stamp.mono_ns.saturating_sub(since.mono_ns) as f64 / 1e9;
+    let time = (seconds >= 1.0).then(|| text::For { time: &units::lasted(seconds) }.to_string());
+    let medium = answer.confidence == Confidence::Medium;
+    let parts = [time, medium.then(|| text::MEDIUM_CONFIDENCE.to_string())];
+    parts.into_iter().flatten().map(|part| format!("{}{part}", join::ITEMS)).collect()
 }
 
 /// A text of the model in characters that the terminal can show.

@@ -241,7 +241,11 @@ fn finding(findings: &[Finding], resource: &Resource) -> Option<(RuleId, Subject
             || !same
                 && matches!(
                     resource.kind,
-                    ResourceKind::Disk | ResourceKind::Quota | ResourceKind::Memory | ResourceKind::IoThrottle
+                    ResourceKind::Disk
+                        | ResourceKind::FileSystem
+                        | ResourceKind::Quota
+                        | ResourceKind::Memory
+                        | ResourceKind::IoThrottle
                 )
                 && finding.subject != Subject::Host
     };
@@ -261,7 +265,9 @@ fn related(kind: ResourceKind) -> &'static [ResourceKind] {
         ResourceKind::Quota => &[ResourceKind::Quota],
         ResourceKind::Memory | ResourceKind::Swap => &[ResourceKind::Memory, ResourceKind::Swap],
         ResourceKind::Remote => &[ResourceKind::Remote],
+        ResourceKind::Bandwidth => &[ResourceKind::Bandwidth],
         ResourceKind::Disk => &[ResourceKind::Disk],
+        ResourceKind::FileSystem => &[ResourceKind::FileSystem],
         ResourceKind::NicIn => &[ResourceKind::NicIn],
         ResourceKind::NicOut => &[ResourceKind::NicOut],
         ResourceKind::IoThrottle => &[ResourceKind::IoThrottle],

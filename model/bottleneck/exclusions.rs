@@ -20,10 +20,10 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
             | ResourceKind::Steal
             | ResourceKind::Quota,
         ) => &[ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Disk, ResourceKind::Memory],
-        Some(ResourceKind::Disk | ResourceKind::IoThrottle) => {
+        Some(ResourceKind::Disk | ResourceKind::IoThrottle | ResourceKind::FileSystem) => {
             &[ResourceKind::Core, ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Memory]
         }
-        Some(ResourceKind::Memory | ResourceKind::Swap | ResourceKind::Remote) => {
+        Some(ResourceKind::Memory | ResourceKind::Swap | ResourceKind::Remote | ResourceKind::Bandwidth) => {
             &[ResourceKind::Core, ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Disk]
         }
         Some(

@@ -30,10 +30,15 @@ pub enum ResourceKind {
     /// The large process with the largest share of remote memory.
     #[serde(rename = "remote_memory")]
     Remote,
+    /// The L3 with the most memory traffic.
+    #[serde(rename = "memory_bandwidth")]
+    Bandwidth,
     /// The busiest disk.
     Disk,
     /// The control group nearest to its I/O limit.
     IoThrottle,
+    /// The fullest file system, by space or inodes.
+    FileSystem,
     /// The fullest link, receiving.
     NicIn,
     /// The fullest link, sending.
@@ -52,7 +57,7 @@ pub enum ResourceKind {
 
 impl ResourceKind {
     /// All of them, in display order.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Cpus,
         Self::Cpuset,
         Self::Core,
@@ -63,8 +68,10 @@ impl ResourceKind {
         Self::Memory,
         Self::Swap,
         Self::Remote,
+        Self::Bandwidth,
         Self::Disk,
         Self::IoThrottle,
+        Self::FileSystem,
         Self::NicIn,
         Self::NicOut,
         Self::Tcp,
@@ -87,8 +94,10 @@ impl ResourceKind {
             Self::Memory => "memory",
             Self::Swap => "swap",
             Self::Remote => "remote_memory",
+            Self::Bandwidth => "memory_bandwidth",
             Self::Disk => "disk",
             Self::IoThrottle => "io_throttle",
+            Self::FileSystem => "file_system",
             Self::NicIn => "nic_in",
             Self::NicOut => "nic_out",
             Self::Tcp => "tcp",
@@ -117,8 +126,10 @@ impl ResourceKind {
             Self::Memory => text::MEMORY,
             Self::Swap => text::SWAP,
             Self::Remote => text::REMOTE_MEMORY,
+            Self::Bandwidth => text::MEMORY_BANDWIDTH,
             Self::Disk => text::DISK,
             Self::IoThrottle => text::IO_THROTTLE,
+            Self::FileSystem => text::FILE_SYSTEM,
             Self::NicIn => text::NIC_IN,
             Self::NicOut => text::NIC_OUT,
             Self::Tcp => text::TCP,

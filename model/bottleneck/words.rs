@@ -153,8 +153,11 @@ impl Resource {
     pub fn figure(&self) -> String {
         let (used, limit) = (self.used.map(|used| used.0), self.limit.map(|limit| limit.0));
         let Some(share) = self.share else {
-            let is_link = matches!(self.kind, ResourceKind::NicIn | ResourceKind::NicOut);
-            return used.filter(|_| is_link).map(|bytes| parts::bits(bytes * 8.0)).unwrap_or_default();
+            return match (self.kind, used) {
+                (ResourceKind::NicIn | ResourceKind::NicOut, Some(bytes)) => parts::bits(bytes * 8.0),
+                (ResourceKind::Bandwidth, Some(bytes)) => text::Rate { rate: &parts::bytes(Some(bytes)) }.to_string(),
+                _ => String::new(),
+            };
         };
         let share = parts::percent(Some(share));
         let of = |limit: String| text::OfLimit { share: &share, limit: &limit }.to_string();
@@ -164,7 +167,12 @@ impl Resource {
                 "1" => text::OfOneCore { share: &share }.to_string(),
                 cores => text::OfCores { share: &share, cores: &cores }.to_string(),
             },
-            (ResourceKind::Memory | ResourceKind::Swap, _, Some(limit)) => of(parts::bytes(Some(limit))),
+            (ResourceKind::FileSystem, _, Some(limit)) if self.limit.is_some_and(|(_, unit)| unit == "inodes") => {
+                of(parts::count(Some(limit)))
+            }
+            (ResourceKind::Memory | ResourceKind::Swap | ResourceKind::FileSystem, _, Some(limit)) => {
+                of(parts::bytes(Some(limit)))
+            }
             (
                 ResourceKind::Tcp
                 | ResourceKind::Conntrack

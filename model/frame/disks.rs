@@ -100,6 +100,12 @@ impl Mount {
         let usable = self.used_bytes.value().map(|used| used.saturating_add(free)).or(self.total_bytes.value())?;
         (usable > 0).then(|| 1.0 - free.min(usable) as f64 / usable as f64)
     }
+
+    /// Share of its inodes in use; none where it makes them as it needs them and cannot run out of them.
+    pub fn inodes_full(&self) -> Option<f64> {
+        let (total, free) = (self.inodes_total.value().filter(|total| *total > 0)?, self.inodes_free.value()?);
+        Some(1.0 - free.min(total) as f64 / total as f64)
+    }
 }
 
 /// A cgroup or a process that writes to a disk.

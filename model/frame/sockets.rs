@@ -73,6 +73,12 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// Share of the segments with data that were sent again.
+    pub fn retransmit_ratio(&self) -> Option<f64> {
+        let sent = self.data_segs_out_per_second.filter(|sent| *sent > 0.0)?;
+        Some((self.retransmits_per_second? / sent).min(1.0))
+    }
+
     /// Round trips that the connections wait for, of the time: requests per second and connection times the round trip.
     /// Near 1 where every message waits for the answer to the one before it and the network is all that takes time.
     pub fn round_trip_share(&self) -> Option<f64> {

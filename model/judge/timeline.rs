@@ -1,7 +1,7 @@
 //! When findings opened and cleared.
 
 use super::Judgement;
-use crate::bottleneck::Bottleneck;
+use crate::bottleneck::{Bottleneck, Outcome};
 use crate::locale::judge as text;
 use crate::rules::{Finding, Severity, Subject};
 use std::sync::Arc;
@@ -166,11 +166,13 @@ pub fn changes(before: &Judgement, after: &Judgement, at: At) -> Vec<Change> {
     limits(&before.bottleneck, &after.bottleneck, at).into_iter().chain(findings).collect()
 }
 
-/// A limit that is reached or left; from one limit to another both.
+/// A limit that is reached or left, or that nobody can tell any more; from one to another both.
 fn limits(before: &Bottleneck, after: &Bottleneck, at: At) -> Vec<Change> {
     let of = |answer: &Bottleneck| {
-        let resource = answer.resource.as_ref().filter(|_| answer.is_limit())?;
-        Some((answer.verdict, resource.kind, resource.subject.clone().unwrap_or(Subject::Host)))
+        let open = answer.verdict == Outcome::Inconclusive && !answer.is_collecting();
+        let resource = answer.resource.as_ref().filter(|_| answer.is_limit());
+        let subject = resource.and_then(|resource| resource.subject.clone()).unwrap_or(Subject::Host);
+        (open || resource.is_some()).then(|| (answer.verdict, resource.map(|resource| resource.kind), subject))
     };
     let (old, new) = (of(before), of(after));
     if old == new {
@@ -261,6 +263,11 @@ mod tests {
         assert_eq!(texts(None, Some(3)), [(true, "limited by CPU 3".to_owned())]);
         assert_eq!(texts(Some(3), None), [(false, "nothing at its limit".to_owned())]);
         assert_eq!(texts(Some(3), Some(4)).len(), 2);
+        let open = |samples| Bottleneck { samples, ..Bottleneck::default() };
+        let open = |samples| Judgement { bottleneck: open(samples), ..Judgement::default() };
+        assert_eq!(changes(&answer(None), &open(20), At::default()).len(), 1, "nobody can tell any more");
+        assert_eq!(changes(&open(20), &answer(None), At::default()).len(), 1, "somebody can again");
+        assert_eq!(changes(&open(0), &open(5), At::default()), [], "collecting is no answer");
     }
 
     #[test]

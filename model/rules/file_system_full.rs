@@ -4,7 +4,7 @@ use super::{
     Figure, Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Strength, Subject, Threshold,
     parts, preflight, series,
 };
-use crate::Known;
+use crate::bottleneck::ResourceKind;
 use crate::frame::{Disk, Frame, Mount};
 use crate::locale::evidence;
 use crate::locale::rule::file_system_full as text;
@@ -26,6 +26,7 @@ pub(crate) const RULE: Rule = Rule {
     why: text::WHY,
     guards: text::GUARDS,
     advice: text::ADVICE,
+    limits: |_| &[ResourceKind::FileSystem],
     reads: &[Input::Disks],
     sources: &["/proc/self/mountinfo", "statvfs"],
     thresholds: &[FULL, EXIT, CRITICAL, PLENTY, HOURS, SOON],
@@ -98,7 +99,7 @@ fn by_disk(frame: &Frame) -> Vec<(&Disk, Vec<&Mount>)> {
     rows
 }
 
-pub(in crate::rules) fn is_made_full(fs: &str) -> bool {
+pub(crate) fn is_made_full(fs: &str) -> bool {
     ["squashfs", "iso9660", "udf", "erofs", "cramfs", "romfs"].contains(&fs)
 }
 
@@ -108,13 +109,8 @@ fn is_for_booting(mount: &Mount) -> bool {
 
 /// The larger of the shares of space and inodes in use, and which of the two.
 fn full(mount: &Mount) -> Option<(f64, &'static str)> {
-    let used = |total: Known<u64>, free: Known<u64>| {
-        let (total, free) = (total.value().filter(|total| *total > 0)?, free.value()?);
-        Some(1.0 - free.min(total) as f64 / total as f64)
-    };
     let space = mount.full()?;
-    // Some file systems create inodes on demand: they cannot run out of them.
-    match used(mount.inodes_total, mount.inodes_free) {
+    match mount.inodes_full() {
         Some(inodes) if inodes > space => Some((inodes, "inodes")),
         _ => Some((space, "space")),
     }

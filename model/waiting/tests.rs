@@ -44,6 +44,17 @@ fn the_load_is_what_is_reported() {
 }
 
 #[test]
+fn a_peer_behind_a_lossy_network_is_said_to_be() {
+    let sentence = |lost: f64| {
+        let peers = vec![Peer { retransmits_per_second: Some(lost), ..peer(1000.0, 5.0, 300) }];
+        let processes = vec![Process { peers, ..process(7, 0.3, WaitClass::Peer, 0.71) }];
+        waiting(&Frame { processes, ..Frame::default() }).expect("it waits").sentence()
+    };
+    assert!(sentence(20.0).ends_with("; 2.0% of its TCP segments are retransmitted: packets are lost on the way"));
+    assert!(sentence(2.0).ends_with("10.0.0.5:5432"), "{}", sentence(2.0));
+}
+
+#[test]
 fn many_workers_of_a_server_are_one_load() {
     // Each wants less than a tenth of what all want, together most of it.
     let worker = |pid| Process { comm: "postgres".into(), ..process(pid, 0.05, WaitClass::Lock, 0.8) };

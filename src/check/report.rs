@@ -12,17 +12,30 @@ use topotop_model::document;
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::locale::check as text;
-use topotop_model::locale::pair;
+use topotop_model::locale::judge::FewSamples;
+use topotop_model::locale::{in_english, pair};
 use topotop_model::locale::screen::findings as states;
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::{padded, printable};
 
-/// Rules that could not look, with what at.
-pub(super) fn not_checked(judgement: &Judgement) -> impl Iterator<Item = (&'static Rule, &[Unchecked])> {
-    judgement.rules.iter().filter_map(|(rule, standing)| match standing {
-        Standing::NotChecked(unchecked) => Some((*rule, unchecked.as_slice())),
-        _ => None,
+/// Rules that could not look, with what at, and those that the time was too short for.
+pub(super) fn not_checked(seen: &Seen) -> impl Iterator<Item = (&'static Rule, Vec<Unchecked>)> {
+    seen.last.rules.iter().filter_map(|(rule, standing)| match standing {
+        Standing::NotChecked(unchecked) => Some((*rule, unchecked.clone())),
+        Standing::Quiet => seen.lacks(rule).map(|(count, needed)| (*rule, vec![too_few(count, needed)])),
+        Standing::Firing => None,
     })
+}
+
+/// The samples that there were and those needed, of each quiet rule that the time was too short for.
+fn lacking(seen: &Seen) -> impl Iterator<Item = (u64, u64)> {
+    let quiet = seen.last.rules.iter().filter(|(_, standing)| matches!(standing, Standing::Quiet));
+    quiet.filter_map(|(rule, _)| seen.lacks(rule))
+}
+
+fn too_few(count: u64, needed: u64) -> Unchecked {
+    let reason = in_english(|| FewSamples { count: &count, needed: &needed }.to_string());
+    Unchecked { subject: Subject::Host, reason, needs: String::new() }
 }
 
 /// Over several recordings of one test, the machine that limits: a line of JSON.
@@ -57,9 +70,14 @@ fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {}", waiting.shown())?;
     }
     if seen.is_too_short() {
-        let time = format!("{}s", SAMPLES + 2);
+        let time = format!("{}s", seen.time_for(SAMPLES));
         let (samples, needed) = (&last.samples, &SAMPLES);
         writeln!(out, "{}", text::TooShort { samples, needed, time: &time })?;
+    }
+    let lacking: Vec<u64> = lacking(seen).map(|(_, needed)| needed).collect();
+    if let Some(needed) = lacking.iter().max().filter(|_| !seen.recorded) {
+        let (count, time) = (lacking.len() as u64, format!("{}s", seen.time_for(*needed)));
+        writeln!(out, "{}", text::TooShortForRules { count, time: &time })?;
     }
     let answers = seen.tally.answers();
     let all: u64 = answers.iter().map(|(_, count)| count).sum();
@@ -144,12 +162,12 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         fix(seen.fixes(finding), out)?;
     }
     resources(measured, out)?;
-    let mut rows = not_checked(&seen.last).peekable();
+    let mut rows = not_checked(seen).peekable();
     if rows.peek().is_some() {
         writeln!(out, "\n{}", text::NOT_CHECKED)?;
     }
     for (rule, unchecked) in rows {
-        for row in unchecked {
+        for row in &unchecked {
             writeln!(out, "  {:<8} {}", rule.id, printable(&unchecked_text(row)))?;
         }
     }
@@ -202,7 +220,7 @@ pub(super) fn summary(seen: &Seen, whole: bool, out: &mut impl Write) -> io::Res
         worst: seen.worst().map(Severity::name),
         bottleneck: bottleneck(seen),
         metrics: seen.numbers.iter().map(numbers::Number::summary).collect(),
-        not_checked: not_checked(&seen.last).map(|(rule, _)| rule.id.as_str()).collect(),
+        not_checked: not_checked(seen).map(|(rule, _)| rule.id.as_str()).collect(),
         findings: seen.findings.iter().map(name).collect(),
     };
     let all = whole.then(|| {

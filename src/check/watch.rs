@@ -19,7 +19,7 @@ use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::{self, Judge, Judgement};
-use topotop_model::rules::{Finding, RuleId, Severity, Subject};
+use topotop_model::rules::{Finding, Rule, RuleId, Severity, Subject};
 use topotop_model::{Snapshot, Window, waiting};
 
 /// What was seen while watching.
@@ -43,6 +43,8 @@ pub(crate) struct Seen {
     ended_by_reader: bool,
     /// A capture has the samples that it has.
     pub(super) captured: bool,
+    /// A recording has them as well.
+    pub(super) recorded: bool,
     /// The application's own numbers.
     pub(super) numbers: Vec<Number>,
     /// What limited.
@@ -96,6 +98,19 @@ impl Seen {
         self.tally.last().is_collecting() && !self.captured && !self.ended_by_reader
     }
 
+    /// How long so many samples with rates take at this pace, in whole seconds.
+    pub(super) fn time_for(&self, samples: u64) -> u64 {
+        let each = self.seconds / self.samples.saturating_sub(1).max(1) as f64;
+        (if each > 0.0 { each } else { 1.0 } * (samples + 2) as f64).ceil() as u64
+    }
+
+    /// The samples that there were and those that a rule needs before it can decide, where that is more.
+    pub(super) fn lacks(&self, rule: &Rule) -> Option<(u64, u64)> {
+        let needed = u64::from(rule.pace.enter.max(rule.pace.warm_up));
+        let count = self.tally.last().samples;
+        (!self.captured && !rule.pace.at_once && count < needed).then_some((count, needed))
+    }
+
     pub(super) fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
@@ -105,7 +120,7 @@ impl Seen {
         let found = self.worst().is_some_and(|worst| worst >= fail_on.severity());
         let found = found || fail_on == FailOn::Limited && self.tally.was_limited();
         let answer = self.tally.last();
-        let open = report::not_checked(&self.last).next().is_some() || answer.verdict == Outcome::Inconclusive;
+        let open = report::not_checked(self).next().is_some() || answer.verdict == Outcome::Inconclusive;
         let unjudged = strict && open || self.is_too_short();
         match (found, self.complete && !unjudged) {
             (true, _) => 1,
@@ -160,6 +175,7 @@ impl<'a> Watch<'a> {
     /// Takes a whole recording, and says of which host it is.
     pub(super) fn recording(&mut self, path: &Path) -> Result<String, String> {
         let mut reader = recording::open(path)?;
+        self.seen.recorded = true;
         let host = reader.about().host.clone();
         let recorded = reader.about().nic_capacity_mbps.clone();
         if !recorded.is_empty() {
@@ -206,7 +222,8 @@ pub(crate) fn sample(
         }
         sampler.demand(Demand::default());
         due = (due + plan.interval).max(Instant::now());
-        if live && due > start + time {
+        // A sample that was late makes none fewer.
+        if live && due > start + time + plan.interval / 2 {
             break;
         }
         while live && Instant::now() < due {

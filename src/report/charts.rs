@@ -27,8 +27,8 @@ pub(super) fn class(key: &Key) -> &'static str {
         Key::Collecting | Key::Unknown => "k-open",
         Key::Limit(kind, _) => match kind {
             Kind::Cpus | Kind::Cpuset | Kind::Core | Kind::Thread | Kind::Steal | Kind::Quota => "k-cpu",
-            Kind::Memory | Kind::Swap | Kind::Remote => "k-mem",
-            Kind::Disk | Kind::IoThrottle => "k-disk",
+            Kind::Memory | Kind::Swap | Kind::Remote | Kind::Bandwidth => "k-mem",
+            Kind::Disk | Kind::IoThrottle | Kind::FileSystem => "k-disk",
             Kind::Softirq | Kind::NicIn | Kind::NicOut | Kind::Tcp => "k-net",
             Kind::Conntrack | Kind::Ports | Kind::Files | Kind::Pids => "k-table",
         },
