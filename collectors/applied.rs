@@ -136,7 +136,7 @@ fn is_hidden(own: &Path) -> bool {
 
 fn read(root: &Root, directory: &Path) -> Answer {
     let journal = state::folded(directory)?;
-    let boot = root.read_text("proc/sys/kernel/random/boot_id").map_err(|_| "the boot is not known".to_owned())?;
+    let boot = root.read_text("proc/sys/kernel/random/boot_id").map_err(|_| "cannot read the boot ID".to_owned())?;
     Ok((rows(root, &journal, boot.trim()), journal.lost() > 0))
 }
 

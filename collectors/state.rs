@@ -97,7 +97,7 @@ pub fn read(fd: OwnedFd, path: &Path) -> Result<Vec<u8>, String> {
     let facts = file.metadata().map_err(|error| wrong(&error.to_string()))?;
     is_own(&facts).map_err(|what| wrong(&what))?;
     if facts.len() > MAX_BYTES {
-        return Err(wrong("longer than any journal: move it away"));
+        return Err(wrong("too large for a journal: move it elsewhere"));
     }
     let mut bytes = Vec::with_capacity(facts.len() as usize);
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| wrong(&error.to_string()))?;
@@ -110,7 +110,7 @@ fn is_own(facts: &std::fs::Metadata) -> Result<(), String> {
     match () {
         () if !facts.is_file() => Err("not a regular file".to_owned()),
         () if facts.uid() != own && facts.uid() != 0 => Err(format!("owned by user {}, not {own}", facts.uid())),
-        () if facts.mode() & 0o022 != 0 => Err("other users may write to it: not used".to_owned()),
+        () if facts.mode() & 0o022 != 0 => Err("writable by other users: not used".to_owned()),
         () => Ok(()),
     }
 }

@@ -62,20 +62,20 @@ use std::sync::Arc;
 /// Samples with rates that an answer needs.
 pub const SAMPLES: u64 = state::ENTER as u64;
 
-/// What the answer is.
+/// The verdict for the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// A resource is at its capacity and waited for.
+    /// A resource is at its capacity, and work waits for it.
     Limited,
-    /// One member is, while its peers are idle.
+    /// One core, queue, node or disk is at its capacity while its peers are idle.
     Imbalance,
     /// Nothing is at its limit under load.
     NotSaturated,
     /// There is no load.
     Idle,
-    /// What is unknown could be what limits.
+    /// A resource of unknown state could be the limit.
     #[default]
     Inconclusive,
 }
@@ -96,17 +96,17 @@ impl Outcome {
     }
 }
 
-/// How sure the answer is.
+/// Confidence in the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// By elimination.
+    /// Inferred by elimination.
     #[default]
     Low,
-    /// One of utilisation and wait stands for another measure.
+    /// Utilisation or wait is inferred from another measurement.
     Medium,
-    /// By its own utilisation and its own wait.
+    /// Utilisation and wait were both measured directly.
     High,
 }
 

@@ -74,13 +74,13 @@ pub enum Error {
     #[error("the record is damaged")]
     Malformed,
     /// It is larger than any real one.
-    #[error("the record is larger than any machine needs")]
+    #[error("the record is too large to be valid")]
     TooLarge,
     /// A difference without the sample before it.
-    #[error("the record is a difference to an unknown sample")]
+    #[error("the record is a difference from an unknown sample")]
     NoBase,
     /// The compressed block does not decompress.
-    #[error("the compressed data of the record are damaged")]
+    #[error("the compressed data of the record is damaged")]
     Compression,
     /// Written by a later version in another form.
     #[error("the record belongs to a later version")]

@@ -46,7 +46,7 @@ pub struct Frame {
     pub stamp: Stamp,
     /// Time between the last two samples; none when there is only one.
     pub interval_seconds: Option<f64>,
-    /// Who the machine is.
+    /// Identity of the machine.
     pub host: Host,
     /// Packages, nodes, caches and CPUs; shared while it does not change.
     pub topology: Arc<Topology>,

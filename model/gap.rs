@@ -13,19 +13,19 @@ use std::sync::Arc;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// EACCES, EPERM: another user or a capability would see it.
+    /// EACCES, EPERM: readable only by another user or with a capability.
     PermissionDenied,
     /// ENOENT: this kernel or machine does not have it.
     NotFound,
-    /// EOPNOTSUPP, EINVAL, not a regular file: it is there and does not answer.
+    /// EOPNOTSUPP, EINVAL, not a regular file: it exists but cannot be read.
     NotSupported,
     /// ESRCH, ENODEV, or gone between listing and reading.
     Vanished,
-    /// It was read and does not have the form that the kernel documents.
+    /// Its format is not the one that the kernel documents.
     Malformed,
     /// It did not answer in time.
     TimedOut,
-    /// EMFILE, ENFILE, ENOMEM: nothing is left to read it with.
+    /// EMFILE, ENFILE, ENOMEM: out of file descriptors or memory.
     Exhausted,
 }
 

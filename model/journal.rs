@@ -62,7 +62,7 @@ pub enum Entry {
     Wrote(Outcome),
     /// The last item of a plan was tried.
     Ended {
-        /// How it came out.
+        /// Outcome.
         state: Applied,
     },
     /// Whoever applied it said once more that it shall stay.
@@ -126,7 +126,7 @@ pub struct Written {
     pub items: Vec<Item>,
 }
 
-/// What came of one item.
+/// Outcome of one item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The step: places of `steps`, then of `kept`.
@@ -142,16 +142,16 @@ pub struct Outcome {
     pub ended: bool,
 }
 
-/// How an application came out.
+/// Outcome of applying a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Applied {
-    /// Every item reads as it should.
+    /// Every item has its new value.
     Applied,
-    /// Some do.
+    /// Some items were written as expected.
     Partial,
-    /// None does.
+    /// No item was written as expected.
     Failed,
 }
 
@@ -171,11 +171,11 @@ pub struct Measured {
     pub subject: String,
     /// `nic.rx_packets`.
     pub metric: String,
-    /// What it is to the verdict: `load`, `cost`, `guard`, `shown`.
+    /// Its role in the verdict: `load`, `cost`, `guard`, `shown`.
     pub role: String,
-    /// Mean, low and high quarter of the window before; none without valid samples.
+    /// Mean, lower and upper quartile of the window before; absent without valid samples.
     pub before: Option<[f64; 3]>,
-    /// The same of the window after.
+    /// The same for the window after.
     pub after: Option<[f64; 3]>,
     /// `improved`, `worse`, `changed`, `no_change`, `inconclusive`, `only_before`, `only_after`.
     pub verdict: String,

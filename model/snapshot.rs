@@ -183,7 +183,7 @@ impl Tracks {
 }
 
 sections! {
-    /// Who the machine is.
+    /// Identity of the machine.
     host: host::Host,
     /// Its load.
     load: host::Load,
@@ -217,7 +217,7 @@ sections! {
     irqs: irqs::Irqs,
     /// The architecture's interrupts.
     irqs_arch: irqs::ArchIrqs,
-    /// Soft interrupts.
+    /// Softirq.
     softirqs: irqs::Softirqs,
     /// Packet backlog.
     softnet: irqs::Softnet,

@@ -2,13 +2,13 @@
 # Installs Debian packages where that is possible; where it is not, says in one line what to install.
 set -u
 if ! command -v apt-get >/dev/null; then
-    echo "topotop: no apt-get here: install by hand what Debian calls: $*" >&2
+    echo "topotop: apt-get not found: install these packages by hand (Debian names): $*" >&2
     exit 0
 fi
 sudo=""
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then
-        echo "topotop: neither root nor sudo here: have installed: $*" >&2
+        echo "topotop: neither root nor sudo: ask an administrator to install: $*" >&2
         exit 0
     fi
     sudo="sudo"

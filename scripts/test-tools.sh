@@ -15,5 +15,5 @@ packages=$(missing "$@")
 "$here/packages.sh" $packages
 packages=$(missing "$@" | tr '\n' ' ')
 [ -z "$packages" ] && exit 0
-echo "topotop: the tests lack what Debian calls: $packages" >&2
+echo "topotop: the tests need these packages (Debian names): $packages" >&2
 [ "${CI:-}" != true ]

@@ -50,7 +50,7 @@ fn top_directory(output: &Path) -> Option<PathBuf> {
 
 fn say(report: Report) {
     let Report { files, bytes, lost } = report;
-    let gone = if lost > 0 { format!(", {lost} were gone or refused") } else { String::new() };
+    let gone = if lost > 0 { format!(", {lost} missing or unreadable") } else { String::new() };
     // Standard error may be closed; the archive is there all the same.
     let _ = writeln!(io::stderr(), "{files} files, {} KiB{gone}", bytes / 1024);
 }

@@ -218,7 +218,7 @@ impl Config {
              # auto, unicode or ascii.\n#charset = \"auto\"\n\n\
              # Capacity of an interface that reports no usable link speed: cloud and virtual NICs.\n\
              #[nic.eth0]\n#capacity = \"24Gbit\"\n\n\
-             # The application's own numbers, as --metric gives them. load = false: not a measure of load, such as a\n\
+             # Application metrics, as with --metric. load = false: not a measure of load, such as a\n\
              # latency. least: minimum that counts as load (default: a tenth of the maximum so far).\n\
              #[metrics.tps]\n#source = \"file:/var/log/app.log#/tps = ([0-9.]+)/\"\n#unit = \"tx/s\"\n\
              #least = 100\n#load = true\n#stale = \"30s\"\n\n\

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
         match part.write(&mut files) {
             Ok(Ok(0)) => {}
             Ok(Ok(damaged)) => {
-                complaints.push(format!("topotop: {}: damaged, {damaged} times: samples are missing\n", part.name));
+                complaints.push(format!("topotop: {}: damaged in {damaged} places: samples are missing\n", part.name));
             }
             Ok(Err(error)) => {
                 written = Err(error);

@@ -54,12 +54,12 @@ fn tail() -> String {
     text.push_str(
         ".SH FILES\n.TP\n\\fI$XDG_CONFIG_HOME/topotop/config.toml\\fR\nConfiguration; \
          \\fBtopotop \\-\\-print\\-config\\fR writes one with every default. Names in parentheses above are those of its \
-         [keys].\n.SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nNo colours.\n.TP\n\\fBTERM\\fR, \\fBCOLORTERM\\fR\nHow many \
-         colours there are.\n.TP\n\\fBLC_ALL\\fR, \\fBLC_CTYPE\\fR, \\fBLANG\\fR\nASCII is drawn unless they say UTF\\-8.\n\
-         .SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nOf \\fBcheck\\fR and \\fBpreflight\\fR: something was found that \\fB\\-\\-fail\\-on\\fR \
-         asks for.\n.TP\n2\nCould not run; standard error says why.\n\
-         .TP\n125, 126, 127\nOf \\fBrecord\\fR with a command: topotop failed, the command cannot be run, it is not \
-         there. Otherwise the command\\(aqs own status is passed on, 128 and the signal that ended it.\n",
+         [keys].\n.SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nNo colours.\n.TP\n\\fBTERM\\fR, \\fBCOLORTERM\\fR\nNumber of \
+         colours of the terminal.\n.TP\n\\fBLC_ALL\\fR, \\fBLC_CTYPE\\fR, \\fBLANG\\fR\nCharacter set: topotop draws with ASCII characters unless it is UTF\\-8.\n\
+         .SH EXIT STATUS\n.TP\n0\nSuccess.\n.TP\n1\n\\fBcheck\\fR and \\fBpreflight\\fR: something that \\fB\\-\\-fail\\-on\\fR names was found; \
+         \\fBdiff \\-\\-exit\\-code\\fR: something changed.\n.TP\n2\nError, reported on standard error; with \\fB\\-\\-strict\\fR, incomplete or inconclusive.\n.TP\n3\n\\fBdiff \\-\\-exit\\-code\\fR: not decided.\n\
+         .TP\n125, 126, 127\n\\fBrecord\\fR with a command: topotop failed, the command cannot be executed, or it was not \
+         found. Otherwise the exit status of the command, or 128 plus the number of the signal that killed it.\n",
     );
     text
 }

@@ -26,7 +26,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "TIME", value_parser = Moment::parse, allow_hyphen_values = true)]
     pub to: Option<Moment>,
     /// Playback speed, from 0.1 to 1000 times [default: 1].
-    #[arg(long, value_name = "TIMES", value_parser = units::times)]
+    #[arg(long, value_name = "FACTOR", value_parser = units::times)]
     pub speed: Option<f64>,
     /// Start paused.
     #[arg(long)]

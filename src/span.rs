@@ -182,7 +182,7 @@ fn ends<S: ReadAt>(reader: &Reader<S>, events: &[(u64, Event)], text: &str) -> R
     let (from, to) = text.split_once("..").or_else(|| text.split_once('-')).unwrap_or((text, ""));
     let reason = [from, to].into_iter().find_map(|part| end(reader, events, part).err());
     Err(reason.unwrap_or_else(|| {
-        format!("`{}` is no span: write 10:00-10:05, 30s-90s, mark:A-mark:B, command or all", printable(text))
+        format!("invalid span `{}`: use 10:00-10:05, 30s-90s, mark:A-mark:B, command or all", printable(text))
     }))
 }
 

@@ -74,7 +74,7 @@ const VERBS: &[(&str, &[i32], Option<&str>)] = &[
     ("replay d.rec", &[2], Some("not a terminal")),
     ("replay d.rec --format jsonl", &[0], None),
     ("capture a.tar.zst", &[2], Some("a.tar.zst: Permission denied")),
-    ("capture -", &[0], Some("gone or refused")),
+    ("capture -", &[0], Some("missing or unreadable")),
     ("demo", &[2], Some("not a terminal")),
     ("demo -o -", &[0], None),
     ("demo -o a.rec", &[2], Some("a.rec: Permission denied")),

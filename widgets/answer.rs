@@ -43,7 +43,8 @@ pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let next = next.map(|next| shown(&format!("{}{next}", join::CLAUSES), cx.charset)).unwrap_or_default();
     let lasts = lasts(cx);
     // Whole or not at all: half of it would be another number.
-    let fits = |texts: &[&str]| texts.iter().map(|text| u32::from(names::width(text))).sum::<u32>() <= pen.left().into();
+    let fits =
+        |texts: &[&str]| texts.iter().map(|text| u32::from(names::width(text))).sum::<u32>() <= pen.left().into();
     let beside: &[&str] = match () {
         () if fits(&[&lasts, &next]) => &[&lasts, &next],
         () if fits(&[&next]) => &[&next],

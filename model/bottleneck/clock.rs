@@ -17,14 +17,14 @@ const LOSES: f64 = 0.95;
 /// Drivers that choose the clock themselves and name that governor `powersave`.
 const SELF_GOVERNED: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
-/// Why a clock is below its maximum.
+/// Why a frequency is below its maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClockCause {
-    /// Heat.
+    /// Thermal throttling.
     Thermal,
-    /// The governor saves power.
+    /// The powersave governor.
     Governor,
     /// `scaling_max_freq` is below what the CPU could.
     Limit,

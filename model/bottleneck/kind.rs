@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum ResourceKind {
     /// The machine's CPUs as a whole, without isolated ones.
     Cpus,
-    /// The fullest set of CPUs that a group or a process is confined to.
+    /// The busiest set of CPUs that a cgroup or process is confined to.
     Cpuset,
     /// The busiest core.
     Core,
@@ -39,9 +39,9 @@ pub enum ResourceKind {
     IoThrottle,
     /// The fullest file system, by space or inodes.
     FileSystem,
-    /// The fullest link, receiving.
+    /// The link busiest receiving.
     NicIn,
-    /// The fullest link, sending.
+    /// The link busiest sending.
     NicOut,
     /// The accept queues of listening sockets.
     Tcp,
@@ -51,7 +51,7 @@ pub enum ResourceKind {
     Ports,
     /// The table of open files.
     Files,
-    /// The control group nearest to the tasks that it may have, or the machine.
+    /// The control group nearest to its limit of tasks, or the machine.
     Pids,
 }
 

@@ -82,7 +82,7 @@ pub struct Resource {
     pub limit_at: f64,
     /// What is used, with its unit: bytes/s of a link, cores of a quota, bytes of a limit, ms of a disk's requests.
     pub used: Option<(f64, &'static str)>,
-    /// What that is measured against, in the same unit.
+    /// Its capacity or limit, in the same unit.
     pub limit: Option<(f64, &'static str)>,
     /// Its subject.
     pub subject: Option<Subject>,
@@ -92,7 +92,7 @@ pub struct Resource {
     pub tid: Option<u32>,
     /// Share of their time that load-bearing tasks wait for it; none if unknown.
     pub wait: Option<f64>,
-    /// What that is measured by.
+    /// The measure of that wait.
     pub waits: Option<Waits>,
     /// Of CPUs at their capacity: the clock, where something keeps it below its maximum.
     pub clock: Option<Clock>,
@@ -152,7 +152,7 @@ pub(super) struct Member {
     pub(super) lasts: bool,
     /// Time of the tasks that wait for it, in cores.
     pub(super) demand: f64,
-    /// One of utilisation and wait stands for another measure.
+    /// Measured, but utilisation or wait is a proxy.
     pub(super) proxy: bool,
     /// More load needs more of it.
     pub(super) scales: bool,

@@ -79,7 +79,7 @@ impl Cost {
 /// What a unit of work costs on both sides.
 #[derive(Clone, Debug)]
 pub struct CostChange {
-    /// Of what.
+    /// Subject of the metric.
     pub cost: Cost,
     /// Per unit, before.
     pub before: f64,

@@ -46,7 +46,7 @@ impl Settings {
 /// A setting that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactChange {
-    /// Of what.
+    /// Subject of the metric.
     pub subject: Subject,
     /// Which.
     pub name: String,

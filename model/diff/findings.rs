@@ -19,7 +19,7 @@ pub struct Found {
     pub subject: String,
     /// It in one line, as it was last; hostile as what it names.
     pub title: String,
-    /// The worst that it was.
+    /// Its highest severity.
     pub severity: Severity,
     /// The samples in which it was open.
     pub samples: u64,

@@ -45,7 +45,7 @@ impl Measure {
     }
 }
 
-/// Which way is better, other things being equal.
+/// Which direction is better, all else being equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

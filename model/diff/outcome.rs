@@ -24,7 +24,7 @@ const SAME: f64 = 0.10;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Watch {
-    /// Of what.
+    /// Subject of the metric.
     #[serde(serialize_with = "shown")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub subject: Subject,

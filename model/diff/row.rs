@@ -17,15 +17,15 @@ const HEAVIEST: f64 = 1000.0;
 /// Two disjoint levels are no chance, whatever their autocorrelation.
 const DISJOINT: f64 = 0.001;
 
-/// What is said of one metric.
+/// Verdict on one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, schemars(rename = "DiffVerdict"))]
 pub enum Verdict {
-    /// It changed for the better.
+    /// Improved.
     Improved,
-    /// It changed for the worse.
+    /// Worse.
     Worse,
     /// It changed; neither direction is better.
     Changed,
@@ -33,9 +33,9 @@ pub enum Verdict {
     NoChange,
     /// Inconclusive: too few valid samples, or too much noise.
     Inconclusive,
-    /// There is such a subject before only.
+    /// The subject exists only before.
     OnlyBefore,
-    /// There is such a subject after only.
+    /// The subject exists only after.
     OnlyAfter,
 }
 

@@ -27,7 +27,7 @@ pub enum Subject {
     },
     /// A device interrupt by its actions: its number changes with boots and reloads.
     Irq(Arc<str>),
-    /// A kind of soft interrupt.
+    /// A softirq type.
     Softirq(Arc<str>),
     /// Pressure on a resource.
     Pressure(Arc<str>),

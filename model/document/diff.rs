@@ -40,7 +40,7 @@ pub struct Diff {
     counts: Counts,
     findings: Findings,
     settings: Vec<Setting>,
-    /// The heaviest first; each with what follows from it.
+    /// Largest first, each with its effects.
     changes: Vec<Change>,
     /// With --all: every metric, changed or not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Side {
     pub host: String,
     /// Its kernel.
     pub kernel: String,
-    /// The boot it is of.
+    /// Boot ID of the recording.
     pub boot_id: String,
     /// What was compared, in words.
     pub span: String,
@@ -75,7 +75,7 @@ pub struct Side {
     pub seconds: f64,
     /// Its samples.
     pub samples: u64,
-    /// Quartiles and medians are those of means of so many samples.
+    /// Quartiles and medians are taken over means of this many samples.
     pub samples_per_block: u64,
     /// Places that could not be read.
     pub damaged_places: u64,
@@ -94,11 +94,11 @@ struct Counts {
     no_change: usize,
     /// Not decided: too few valid samples, or too much noise.
     inconclusive: usize,
-    /// Metrics that varied by what would be a change of them.
+    /// Metrics that varied enough to be tested for a change.
     tested: usize,
 }
 
-/// The findings of each side, judged again over its span by the rules and limits of this run.
+/// The findings of each side, evaluated again over its span with the rules and thresholds of this run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Findings {
@@ -118,7 +118,7 @@ struct Findings {
 struct Finding {
     /// `topotop rules` lists them.
     rule: RuleId,
-    /// The worst that it was.
+    /// Its highest severity.
     severity: Severity,
     /// What it is about; processes and interrupts by their names.
     subject: String,
@@ -147,7 +147,7 @@ struct Setting {
 struct Change {
     /// Containers by pod and name, processes by name and group, interrupts by their actions.
     subject: String,
-    /// Where it has another number after.
+    /// Its subject after, if its number differs.
     subject_after: Option<String>,
     metric: &'static str,
     name: &'static str,

@@ -22,19 +22,19 @@ pub struct Finding {
     since: String,
     /// 0 to 1.
     confidence: f64,
-    /// Numbers and texts that it rests on.
+    /// Values that it is based on.
     evidence: Vec<Evidence>,
-    /// Small tables that it rests on: channels, CPUs by instance, CPU and memory by node.
+    /// Small tables that it is based on: channels, CPUs by instance, CPU and memory by node.
     tables: Vec<Table>,
     /// Rules whose findings are grouped below it.
     children: Vec<RuleId>,
-    /// Resources measured beside it that are not the limit.
+    /// Other measured resources that are not the limit.
     has_headroom: Vec<Resource>,
     /// What can be done about it.
     fixes: Vec<Fix>,
 }
 
-/// A value that a finding rests on.
+/// A value that a finding is based on.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Evidence {
@@ -45,7 +45,7 @@ pub(super) struct Evidence {
     source: &'static str,
 }
 
-/// A table that a finding rests on.
+/// A table that a finding is based on.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Table {
@@ -98,7 +98,7 @@ impl schemars::JsonSchema for Cell {
     }
 }
 
-/// How a rule stands.
+/// State of a rule.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -112,19 +112,19 @@ pub struct RuleState {
     needs: Option<String>,
 }
 
-/// A fix on offer.
+/// An available fix.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Fix {
     /// RULE/SUBJECT/FIX, the subject percent-encoded.
     id: String,
     title: String,
-    /// What somebody would type, or the text that is advised.
+    /// The equivalent command, or the text of the advice.
     command: String,
     risk: Risk,
     /// False for advice.
     executable: bool,
-    /// What would make it last across boots.
+    /// How to make it persistent.
     persistent: OrNull<String>,
 }
 

@@ -6,7 +6,7 @@ use crate::journal::{self, Applied, ItemState, Measured, State};
 use crate::rules::{self, RuleId};
 use serde::Serialize;
 
-/// A fix on offer.
+/// An available fix.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Offer {
@@ -53,7 +53,7 @@ struct Step {
     items: Vec<Item>,
 }
 
-/// A value before and the value to come.
+/// The old and the new value.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Item {
@@ -109,7 +109,7 @@ pub struct Done {
     pub number: u64,
     /// Its title, in one line.
     pub title: String,
-    /// How it came out.
+    /// Its outcome.
     pub state: Applied,
     /// `improved`, `no_change`, `worse` or `inconclusive`; null where it was not measured.
     pub verdict: OrNull<&'static str>,
@@ -119,9 +119,9 @@ pub struct Done {
     pub table: OrNull<Vec<Measured>>,
     /// What was written.
     pub items: Vec<Outcome>,
-    /// What was put back.
+    /// What was restored.
     pub put_back: Vec<Outcome>,
-    /// Whether the undo of what got worse was whole; null where it was not undone.
+    /// Whether the automatic undo was complete; null if it was not undone.
     pub undone: OrNull<bool>,
 }
 
@@ -135,11 +135,11 @@ pub struct Undone {
     pub number: u64,
     /// True where every item that can be restored was.
     pub whole: bool,
-    /// What was put back.
+    /// What was restored.
     pub items: Vec<Outcome>,
 }
 
-/// What came of one item.
+/// Outcome of one item.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outcome {
@@ -178,7 +178,7 @@ pub struct Application {
     /// RFC 3339, UTC.
     applied_at: String,
     who: String,
-    /// False where the machine was booted since: nothing of it is in force.
+    /// False if the machine has rebooted since: none of it is in effect.
     this_boot: bool,
     risk: Risk,
     commands: Vec<String>,
@@ -187,7 +187,7 @@ pub struct Application {
     undo: OrNull<Undo>,
 }
 
-/// An item with what came of it.
+/// An item and its outcome.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AppliedItem {
@@ -200,7 +200,7 @@ struct AppliedItem {
     put_back: OrNull<PutBack>,
 }
 
-/// What came of putting an item back.
+/// Outcome of restoring an item.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PutBack {

@@ -25,7 +25,7 @@ impl From<bottleneck::Waits> for Waits {
     }
 }
 
-/// The clock of CPUs at their capacity that something keeps below its maximum.
+/// The frequency of CPUs at their capacity that run below their maximum.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Clock {
@@ -50,24 +50,24 @@ pub struct Resource {
     verdict: Verdict,
     /// Its utilisation: a fraction of its capacity.
     share: Option<f64>,
-    /// The share from which on it is at its capacity.
+    /// Utilisation at which it counts as at capacity.
     limit_at: f64,
-    /// Share of their time that load-bearing tasks wait for it.
+    /// Share of time in which the tasks that carry the load wait for it.
     wait_share: Option<f64>,
-    /// What that is measured by.
+    /// The measure of that wait.
     waits: Option<Waits>,
-    /// Why CPUs at their capacity could do more.
+    /// Why CPUs at their capacity run below their maximum frequency.
     clock: Option<Clock>,
     /// What is used, in its unit; of a disk the time of a request.
     used: Option<f64>,
-    /// What that is measured against, in the same unit.
+    /// Its capacity or limit, in the same unit.
     limit: Option<f64>,
     unit: Option<&'static str>,
-    /// Whose it is.
+    /// Its owner.
     subject: Option<String>,
     /// Its display name.
     name: Option<String>,
-    /// The thread, where it is about one.
+    /// The thread, if a thread is the limit.
     thread: Option<u32>,
     /// The open finding that explains it.
     rule: Option<RuleId>,
@@ -117,12 +117,12 @@ pub(super) struct Next {
     headroom: f64,
 }
 
-/// What the process that bears the load waits for.
+/// What the process that carries the load waits for.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Waiting {
-    /// All of it in a sentence.
+    /// The same as a sentence.
     sentence: String,
     /// The same for people, in their language.
     #[serde_with(skip_apply)]
@@ -135,7 +135,7 @@ pub struct Waiting {
     share: f64,
     /// The peer, the kernel function of a disk wait, the call.
     what: Option<String>,
-    /// Where requests go one by one: how many, and how long each takes.
+    /// With one request at a time: requests per second, and the time of each.
     requests_per_second: Option<f64>,
     request_ms: Option<f64>,
 }
@@ -170,25 +170,25 @@ impl From<waiting::Waiting<'_>> for Waiting {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bottleneck {
     verdict: Outcome,
-    /// The answer in one line, as every screen says it.
+    /// The answer in one line, as on every screen.
     headline: String,
-    /// What limits, or is full on one member; null if nothing does.
+    /// The limiting or imbalanced resource; null if there is none.
     resource: OrNull<ResourceKind>,
     subject: Option<String>,
     name: Option<String>,
-    /// The thread, where it is about one.
+    /// The thread, if a thread is the limit.
     thread: Option<u32>,
     /// Its utilisation.
     share: Option<f64>,
-    /// Share of their time that load-bearing tasks wait for it.
+    /// Share of time in which the tasks that carry the load wait for it.
     wait_share: Option<f64>,
-    /// What that is measured by.
+    /// The measure of that wait.
     waits: Option<Waits>,
-    /// Why CPUs at their capacity could do more.
+    /// Why CPUs at their capacity run below their maximum frequency.
     clock: Option<Clock>,
-    /// Of an imbalance: the median utilisation of its peers.
+    /// For an imbalance: the median utilisation of the peers.
     peers_share: Option<f64>,
-    /// The first sample since which it is so: RFC 3339, UTC.
+    /// First sample with this verdict: RFC 3339, UTC.
     since: Option<String>,
     confidence: Confidence,
     /// Samples that it is based on.
@@ -196,11 +196,11 @@ pub struct Bottleneck {
     /// The rule of the open finding that explains it, and the subject of that.
     rule: Option<RuleId>,
     rule_subject: Option<String>,
-    /// Inconclusive: the resources that could be what limits.
+    /// If inconclusive: the resources that could be the limit.
     unknown: Option<Vec<ResourceKind>>,
     /// What the load waits for where nothing is at its limit.
     waiting: Option<Waiting>,
-    /// What would limit next; null if there is no room for more, or nothing is known.
+    /// The next limit; null if there is no headroom, or it is unknown.
     next: OrNull<Next>,
 }
 

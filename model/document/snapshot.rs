@@ -27,7 +27,7 @@ pub struct Snapshot<'a> {
     pub interval_seconds: OrNull<f64>,
     /// True if processes or control groups were left out on request.
     pub truncated: bool,
-    /// Who the machine is.
+    /// Identity of the machine.
     pub host: &'a Host,
     /// Where CPUs, caches and memory are, by the kernel's numbers.
     pub topology: &'a Topology,
@@ -55,9 +55,9 @@ pub struct Snapshot<'a> {
     pub disks: Option<&'a [Disk]>,
     /// Processes by pid.
     pub processes: Option<Vec<&'a Process>>,
-    /// What TCP, UDP and connection tracking count, by network namespace: the own one and those of busy processes.
+    /// Counters of TCP, UDP and connection tracking, by network namespace: topotop's own and those of busy processes.
     pub net_namespaces: Option<Vec<Namespace<'a>>>,
-    /// Tables of the kernel that can be full.
+    /// Kernel tables that can fill up.
     pub kernel_tables: &'a KernelTables,
     /// How long tasks waited, by resource: cpu, memory, io, irq.
     pub pressure: Option<Named<'a, &'a PressureStall>>,
@@ -67,7 +67,7 @@ pub struct Snapshot<'a> {
     pub accelerators: Option<&'a [Accelerator]>,
     /// Settings that rules read, by name.
     pub sysctls: Option<Named<'a, Cow<'a, str>>>,
-    /// The application's own numbers, as asked for with --metric.
+    /// The application metrics of --metric.
     pub metrics: Option<Vec<ApplicationMetric<'a>>>,
     /// Every rule, so that no findings is never mistaken for all clear.
     pub rules: Option<Vec<RuleState>>,
@@ -75,11 +75,11 @@ pub struct Snapshot<'a> {
     pub findings: Option<Vec<Finding>>,
     /// What limits the machine.
     pub bottleneck: Option<Bottleneck>,
-    /// What may limit it.
+    /// Resources that may limit the machine.
     pub resources: Option<Vec<Resource>>,
     /// What was tried and could not be read.
     pub gaps: &'a [Gap],
-    /// What the program itself cost.
+    /// Overhead of topotop itself.
     pub cost: &'a Cost,
 }
 
@@ -145,18 +145,18 @@ fn rows<T>(state: State, rows: &[T]) -> Option<&[T]> {
 pub struct Namespace<'a> {
     #[serde(flatten)]
     row: &'a NetNamespace,
-    /// Segments sent again, of those that were sent.
+    /// Retransmitted share of the segments sent.
     retransmit_ratio: Option<f64>,
 }
 
-/// A number of the application's own.
+/// An application metric.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ApplicationMetric<'a> {
     #[serde(flatten)]
     metric: &'a Metric,
-    /// Whether it shows that the application works; absent when it is unknown or says nothing of load.
+    /// Whether it shows load; absent if unknown, or if the metric is not a measure of load.
     shows_load: Option<bool>,
 }
 

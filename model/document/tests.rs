@@ -232,7 +232,7 @@ fn a_snapshot() {
     let schema = generator().into_root_schema_for::<Snapshot<'_>>().to_value();
     compare(
         super::SNAPSHOT,
-        "One look at a machine. Null means known to be none, unlimited or not applicable. An absent key was not read: either it was not asked for, or it was tried and is listed in gaps, or it is a rate or share and there is only one sample. Zero means zero. Ids are the kernel's numbers, and lists are complete and sorted unless truncated is true. Characters that steer terminals are spelled out in texts that the machine chose.",
+        "One snapshot of a machine. Null means known to be none, unlimited or not applicable. An absent key was not read: it was not requested, or the attempt failed and is listed in gaps, or it is a rate or share and there is only one sample. Zero means zero. Ids are the kernel's numbers, and lists are complete and sorted unless truncated is true. Terminal control characters are escaped in strings that come from the machine.",
         schema,
     );
 }
@@ -263,7 +263,7 @@ fn fixes() {
         json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/offers", "$defs": kinds});
     compare(
         "topotop.fix/1",
-        "What `topotop fix` writes with --format json. `list` writes offers, `journal` applications, `journal ID` one application, `show` and `apply --dry-run` a plan, `apply` what was done, `undo` what was undone. Null means that there is none. Characters that steer terminals are spelled out in texts that the machine chose.",
+        "What `topotop fix` writes with --format json. `list` writes offers, `journal` applications, `journal ID` one application, `show` and `apply --dry-run` a plan, `apply` what was done, `undo` what was undone. Null means that there is none. Terminal control characters are escaped in strings that come from the machine.",
         schema,
     );
 }

@@ -51,7 +51,7 @@ impl Risk {
 pub struct Need {
     /// `CAP_NET_ADMIN`; empty where it is something else.
     pub capability: String,
-    /// What for, or what else: `root, or a delegated control group`.
+    /// What it is needed for, or another requirement: `root, or a delegated cgroup`.
     pub what: String,
 }
 

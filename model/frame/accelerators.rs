@@ -23,17 +23,17 @@ pub struct Accelerator {
     pub id: Arc<str>,
     /// Its node.
     pub node: Known<u32>,
-    /// How busy it is, or its busiest kind of engine; not where the kernel does not say.
+    /// Its utilisation, or that of its busiest engine class; absent if the kernel does not report it.
     pub utilisation: Option<f64>,
-    /// Memory of its own in use.
+    /// Device memory in use.
     pub memory_used_bytes: Known<u64>,
-    /// Memory of its own.
+    /// Device memory.
     pub memory_total_bytes: Known<u64>,
-    /// Processes that hold it open, by pid.
+    /// Processes that have it open, by PID.
     pub clients: Vec<AcceleratorClient>,
 }
 
-/// A process that holds an accelerator open.
+/// A process that has an accelerator open.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -42,6 +42,6 @@ pub struct AcceleratorClient {
     pub pid: u32,
     /// Its share of the kind of engine that it uses most.
     pub utilisation: Option<f64>,
-    /// Memory of the device that it has.
+    /// Device memory that it uses.
     pub memory_bytes: Option<u64>,
 }

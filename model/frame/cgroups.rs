@@ -25,36 +25,36 @@ pub struct Cgroup {
     pub version: u32,
     /// Inode of its directory.
     pub inode: Known<u64>,
-    /// The container that its path tells of.
+    /// The container that its path identifies.
     pub container: Option<Container>,
-    /// Its memory; none where no memory controller is on it.
+    /// Its memory; absent if its memory controller is not enabled.
     pub memory: Option<CgroupMemory>,
     /// Its CPU time.
     pub cpu: CgroupCpu,
     /// How long its tasks wait for resources.
     #[cfg_attr(test, schemars(with = "Option<CgroupPressure>"))]
     pub pressure: CgroupPressure,
-    /// Bytes read by device number per second.
+    /// I/O rates by device.
     #[serde_with(skip_apply)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Option<Vec<CgroupIoRate>>"))]
     pub io: Vec<CgroupIoRate>,
     /// Processes in it, not below it.
     pub processes: Known<u64>,
-    /// Time that tasks in it and below it waited for a CPU, in cores: of its processes whose wait is known; none where
+    /// Time that tasks in it and below it waited for a CPU, in cores: of its processes whose wait is known; absent if
     /// none is.
     pub run_wait_cores: Option<f64>,
     /// Tasks in it and below it (`pids.current`).
     pub pids: Known<u64>,
-    /// How many there may be; none when unlimited.
+    /// Maximum number of tasks; null if unlimited.
     pub pids_limit: Known<u64>,
     /// Forks that failed at its limit, per second.
     pub pids_refused_per_second: Option<f64>,
-    /// Threads in it and below it in uninterruptible sleep (D), of those that are looked at.
+    /// Sampled threads in it and below it in uninterruptible sleep (D).
     pub blocked_threads: u32,
     /// CPUs it may use.
     pub cpuset_cpus: Option<Arc<IdSet>>,
-    /// Mean busy and stolen share of these CPUs (of those that are online); none where it may use all or nothing is known.
+    /// Mean busy and stolen share of these CPUs (of those online); absent if it may use all, or if unknown.
     pub cpuset_busy: Option<f64>,
     /// `member`, `root` or `isolated`: whether its CPUs are its own; empty when unread.
     pub cpuset_partition: Arc<str>,
@@ -105,7 +105,7 @@ pub struct CgroupIoRate {
     pub reads_per_second: f64,
     /// Writes.
     pub writes_per_second: f64,
-    /// What it may do a second (v2 `io.max`, v1 `blkio.throttle.*_device`).
+    /// I/O limits per second (v2 `io.max`, v1 `blkio.throttle.*_device`).
     #[cfg_attr(test, schemars(with = "Option<IoLimits>"))]
     pub limits: IoLimits,
     /// What the rates are of; 0 where that is unknown.
@@ -113,7 +113,7 @@ pub struct CgroupIoRate {
     pub seconds: f64,
 }
 
-/// What a group may do on a device a second; none when unlimited.
+/// I/O limits of a group on one device, per second; null if unlimited.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -190,7 +190,7 @@ impl CgroupIoRate {
     }
 }
 
-/// What a path or the machine tells of a container; empty texts are unknown.
+/// Container details from its path or the machine; empty strings are unknown.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -230,7 +230,7 @@ pub struct CgroupMemory {
     pub high_bytes: Known<u64>,
     /// The lowest limit of it and its ancestors, and the machine's memory where none has one.
     pub effective_limit_bytes: Known<u64>,
-    /// Path of the group whose limit that is, `/` also for one that is hidden above it; empty when it is the machine's
+    /// Path of the cgroup that sets that limit; `/` also for a hidden ancestor; empty when it is the machine's
     /// memory.
     pub limited_by: Arc<str>,
     /// Anonymous.
@@ -255,12 +255,12 @@ pub struct CgroupMemory {
     pub unreclaimable_bytes: Known<u64>,
     /// Growth of `current` in the interval.
     pub growth_bytes_per_second: Option<f64>,
-    /// When `current` would reach the effective limit at that growth; none when it does not grow. In documents at the
+    /// When `current` would reach the effective limit at that growth; null if it does not grow. In documents at the
     /// growth of the last half minute, as on screens.
     pub time_to_limit_seconds: Known<f64>,
-    /// The early end of its 95 % range.
+    /// Lower bound of its 95 % range.
     pub time_to_limit_low_seconds: Option<f64>,
-    /// The late end; none where the growth could as well be none.
+    /// Upper bound of its 95 % range; null if there may be no growth.
     pub time_to_limit_high_seconds: Known<f64>,
     /// Events since the group was made.
     #[cfg_attr(test, schemars(with = "Option<CgroupEvents>"))]
@@ -274,11 +274,11 @@ pub struct CgroupMemory {
     pub events_max_per_second: Option<f64>,
     /// Times that its tasks were throttled at `memory.high`, per second.
     pub events_high_per_second: Option<f64>,
-    /// Pages scanned by its own tasks, per second.
+    /// Pages scanned by direct reclaim of its tasks, per second.
     pub pgscan_direct_per_second: Option<f64>,
-    /// Pages reclaimed by its own tasks, per second.
+    /// Pages reclaimed by direct reclaim of its tasks, per second.
     pub pgsteal_direct_per_second: Option<f64>,
-    /// File pages read back, per second.
+    /// Refaults of file pages, per second.
     pub refault_file_per_second: Option<f64>,
     /// True if that and the pages reclaimed are of the machine's counters, because version 1 has none of groups: this
     /// group alone is at its limit.
@@ -289,17 +289,17 @@ pub struct CgroupMemory {
     pub uncharged_per_second: Option<f64>,
     /// Faults that read from a disk, per second.
     pub pgmajfault_per_second: Option<f64>,
-    /// Pages reclaimed, by whomever, per second.
+    /// Pages reclaimed by any task, per second.
     pub pgsteal_per_second: Option<f64>,
     /// Mapped file pages.
     pub file_mapped_bytes: Known<u64>,
     /// Swap in use.
     pub swap_bytes: Known<u64>,
-    /// Limit of that; none when unlimited.
+    /// Its limit; null if unlimited.
     pub swap_limit_bytes: Known<u64>,
     /// Growth of that in the interval.
     pub swap_growth_bytes_per_second: Option<f64>,
-    /// A limit on page cache alone where the kernel has one; none while it is off.
+    /// A limit on page cache alone, where the kernel has one; null while it is off.
     pub pagecache_limit_bytes: Known<u64>,
     /// By node; empty when unread.
     #[serde_with(skip_apply)]
@@ -316,9 +316,9 @@ pub struct NodeBytes {
     /// The node.
     #[serde(skip)]
     pub node: u32,
-    /// Page cache; none when unread.
+    /// Page cache; absent when unread.
     pub file_bytes: Option<u64>,
-    /// Anonymous; none when unread.
+    /// Anonymous; absent when unread.
     pub anon_bytes: Option<u64>,
 }
 
@@ -329,7 +329,7 @@ pub struct NodeBytes {
 pub struct CgroupCpu {
     /// Cores used.
     pub usage_cores: Option<f64>,
-    /// Quota; none when unlimited.
+    /// Quota; null if unlimited.
     pub quota_cores: Known<f64>,
     /// Length of a period.
     pub period_us: Known<u64>,
@@ -370,7 +370,7 @@ pub struct CgroupEvents {
     pub high: Known<u64>,
     /// Times at its limit.
     pub max: Known<u64>,
-    /// Times reclaim could not help.
+    /// Times an allocation failed although the group reclaimed (oom).
     pub oom: Known<u64>,
     /// Processes killed.
     pub oom_kill: Known<u64>,

@@ -22,15 +22,15 @@ pub struct Cpu {
     /// Where its time went; none with one sample, or when the counters cannot be right.
     #[serde(flatten)]
     pub shares: Option<CpuShares>,
-    /// Clock now.
+    /// Current frequency.
     pub mhz: Option<f64>,
-    /// Times its core was slowed down for heat since it was last asked; the counter is read now and then.
+    /// Thermal throttling events of its core since the last reading; not read with every sample.
     pub throttles_gained: Option<u64>,
     /// The same of its package.
     pub package_throttles_gained: Option<u64>,
-    /// Time that either was slowed down, added when it ends (Linux 5.8).
+    /// Time that core or package was thermally throttled, added when throttling ends (Linux 5.8).
     pub throttled_ms_gained: Option<u64>,
-    /// Tasks that waited in its run queue, on average (`/proc/schedstat`); none where the kernel does not tell.
+    /// Mean number of tasks waiting in its run queue (`/proc/schedstat`); absent if the kernel does not report it.
     pub run_wait_cores: Option<f64>,
 }
 
@@ -61,9 +61,9 @@ pub struct CpuShares {
     pub system: f64,
     /// Hard interrupts.
     pub irq: f64,
-    /// Soft interrupts.
+    /// Softirq.
     pub softirq: f64,
-    /// Idle while a disk was waited for.
+    /// Idle while a task waited for I/O.
     pub iowait: f64,
     /// Idle.
     pub idle: f64,
@@ -76,7 +76,7 @@ pub struct CpuShares {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Topology {
-    /// Packages with online CPUs; none where the machine does not say.
+    /// Packages with online CPUs; absent if the machine does not report packages.
     pub packages: Option<u32>,
     /// Cores with online CPUs.
     pub cores: Option<u32>,
@@ -95,7 +95,7 @@ pub struct Topology {
     pub domains: Vec<Domain>,
 }
 
-/// Where a CPU stands.
+/// Position of a CPU in the topology.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -122,7 +122,7 @@ pub struct CpuPlace {
     pub nohz_full: bool,
     /// Scheduler capacity, 1024 for the biggest.
     pub capacity: Option<u32>,
-    /// How its clock is governed; none where the machine has no cpufreq.
+    /// Its cpufreq policy; absent if the machine has no cpufreq.
     pub clock: Option<ClockPolicy>,
 }
 
@@ -135,9 +135,9 @@ pub struct ClockPolicy {
     pub governor: Arc<str>,
     /// Driver; empty when unread.
     pub driver: Arc<str>,
-    /// Highest clock that the CPU has.
+    /// Maximum frequency of the CPU (cpuinfo_max_freq).
     pub max_mhz: Option<f64>,
-    /// Highest clock that the policy allows.
+    /// Maximum frequency that the policy allows (scaling_max_freq).
     pub limit_mhz: Option<f64>,
 }
 

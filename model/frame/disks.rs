@@ -23,34 +23,34 @@ pub struct Disk {
     pub name: Arc<str>,
     /// `disk`, `dm`, `md`, `loop`, `zram`, …
     pub kind: Arc<str>,
-    /// What it stands on.
+    /// Underlying devices.
     #[serde(serialize_with = "texts")]
     pub lower: Vec<Arc<str>>,
     /// Model.
     pub model: Arc<str>,
     /// Scheduler in use.
     pub scheduler: Arc<str>,
-    /// True when it spins.
+    /// True if rotational.
     pub rotational: Known<bool>,
-    /// True where its cache is write-through or kept up by a capacitor: the kernel sends it no flushes.
+    /// True where its cache is write-through or protected against power loss: the kernel sends it no flushes.
     pub write_through: Known<bool>,
-    /// Requests that its hardware queues take together.
+    /// Combined depth of its hardware queues.
     pub depth: Option<u64>,
     /// Node of its controller.
     pub node: Known<u32>,
     /// Size.
     pub size_bytes: Known<u64>,
-    /// Share of the interval with a request on its way.
+    /// Share of the interval with a request in flight.
     pub utilisation: Option<f64>,
-    /// Mean time of a request; none without requests.
+    /// Mean latency of a request; null without requests.
     pub await_ms: Known<f64>,
     /// Mean time of a read.
     pub read_await_ms: Known<f64>,
     /// Mean time of a write.
     pub write_await_ms: Known<f64>,
-    /// Mean number of requests on their way.
+    /// Mean number of requests in flight.
     pub queue_depth: Option<f64>,
-    /// On their way now.
+    /// Requests in flight now.
     pub in_flight: Known<u64>,
     /// Bytes.
     pub read_bytes_per_second: Option<f64>,
@@ -64,9 +64,9 @@ pub struct Disk {
     pub flushes_per_second: Option<f64>,
     /// Share of the time in which it flushed its cache, or more where flushes overlap.
     pub flush_share: Option<f64>,
-    /// Mounted from it, its partitions or what stands on it.
+    /// Mount points on it, its partitions or devices built on it.
     pub mounts: Vec<Mount>,
-    /// Who writes, most first.
+    /// Writers, largest first.
     pub writers: Vec<Writer>,
 }
 
@@ -85,9 +85,9 @@ pub struct Mount {
     pub total_bytes: Known<u64>,
     /// Free for ordinary users.
     pub free_bytes: Known<u64>,
-    /// In use: with what is free less than the size where some is kept back.
+    /// In use; used + free is less than the size where blocks are reserved.
     pub used_bytes: Known<u64>,
-    /// Its inodes; zero where it makes them as it needs them.
+    /// Its inodes; zero if the file system allocates them dynamically.
     pub inodes_total: Known<u64>,
     /// Free inodes.
     pub inodes_free: Known<u64>,

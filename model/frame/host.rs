@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_with::apply;
 use std::sync::Arc;
 
-/// Who the machine is and its load.
+/// Identity and load of the machine.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -16,7 +16,7 @@ pub struct Host {
     pub name: Arc<str>,
     /// `Linux 6.1.0`.
     pub kernel: Arc<str>,
-    /// Machine type.
+    /// Architecture.
     pub arch: Arc<str>,
     /// Distribution.
     pub os: Arc<str>,
@@ -28,11 +28,11 @@ pub struct Host {
     pub boot_id: Arc<str>,
     /// The clock source in use: `tsc`, `hpet`; empty when unread.
     pub clock_source: Arc<str>,
-    /// Those that the kernel offers, with blanks between; empty when unread.
+    /// Those that the kernel offers, separated by spaces; empty when unread.
     pub clock_sources: Arc<str>,
     /// Seconds since boot.
     pub uptime_seconds: Known<u64>,
-    /// Sessions of people: logind's, else those of utmp; none where nobody keeps a list.
+    /// User sessions from logind, else from utmp; null if neither exists.
     pub users: Known<u64>,
     /// Whether the kernel reports the time that the hypervisor takes; none where no CPU was read.
     #[serde(skip)]
@@ -47,8 +47,8 @@ pub struct Host {
     pub blocked: Known<u64>,
     /// Tasks on the machine, hidden ones included.
     pub tasks: Known<u64>,
-    /// Tasks that waited in run queues on average, over all CPUs (`/proc/schedstat`); none where the kernel does not
-    /// tell.
+    /// Mean number of tasks waiting in run queues, over all CPUs (`/proc/schedstat`); absent if the kernel does not
+    /// report it.
     pub run_wait_cores: Option<f64>,
     /// Context switches.
     pub context_switches_per_second: Option<f64>,
@@ -82,7 +82,7 @@ pub struct PressureStall {
     pub full_avg10_percent: Known<f64>,
 }
 
-/// What the monitor cost in this tick.
+/// Overhead of topotop in this interval.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct NetNamespace {
     /// Its inode; zero where it is not known.
     pub netns: u64,
-    /// The process that it was read through; none for the namespace of this program.
+    /// The process that it was read through; null for topotop's own namespace.
     pub pid: Known<u32>,
     /// Connections now.
     pub established: Known<u64>,
@@ -21,7 +21,7 @@ pub struct NetNamespace {
     pub in_segs_per_second: Option<f64>,
     /// Segments sent.
     pub out_segs_per_second: Option<f64>,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retrans_segs_per_second: Option<f64>,
     /// Connections opened.
     pub active_opens_per_second: Option<f64>,
@@ -29,27 +29,27 @@ pub struct NetNamespace {
     pub passive_opens_per_second: Option<f64>,
     /// Connections that found a full accept queue.
     pub listen_overflows_per_second: Option<f64>,
-    /// Connections dropped by listening sockets for whatever reason.
+    /// Connections dropped by listening sockets for any reason.
     pub listen_drops_per_second: Option<f64>,
     /// Times the retransmission timer fired.
     pub timeouts_per_second: Option<f64>,
-    /// SYNs sent again.
+    /// SYNs retransmitted.
     pub syn_retrans_per_second: Option<f64>,
     /// Segments dropped because a socket's backlog or receive buffer was full.
     pub socket_drops_per_second: Option<f64>,
-    /// UDP packets received.
+    /// UDP datagrams received.
     pub udp_in_per_second: Option<f64>,
-    /// UDP packets dropped because the receive buffer was full.
+    /// UDP datagrams dropped because the receive buffer was full.
     pub udp_rcvbuf_errors_per_second: Option<f64>,
-    /// Connections that could not be tracked, and tracked ones that were thrown out to make room.
+    /// Connections that could not be tracked, and entries evicted to make room.
     pub conntrack_drops_per_second: Option<f64>,
     /// Tracked connections.
     pub conntrack_entries: Known<u64>,
-    /// Local ports that connections to one destination take, the one with most; none while they are few.
+    /// Local ports used by connections to one destination, the one with the most; null while they are few.
     pub ports: Known<u64>,
-    /// Local ports that there are for a destination.
+    /// Local ports available for one destination.
     pub ports_limit: Known<u64>,
-    /// Interfaces whose packets are shaped; not of the namespace of this program, whose interfaces have it.
+    /// Interfaces with a traffic shaper, except those in the namespace of this program, which list it themselves.
     pub shapers: Vec<Shaper>,
 }
 
@@ -74,28 +74,28 @@ pub struct Shaper {
     pub kind: Arc<str>,
     /// Bytes that it let through.
     pub bytes_per_second: Option<f64>,
-    /// Bytes per second that it lets through at most; none where each of its classes has its own.
+    /// Maximum rate in bytes per second; absent if each of its classes has its own.
     pub rate_bytes_per_second: Option<u64>,
     /// Bytes that wait.
     pub backlog_bytes: Option<u64>,
-    /// Times that it held a packet back.
+    /// Packets delayed (overlimits).
     pub overlimits_per_second: Option<f64>,
     /// Packets dropped.
     pub drops_per_second: Option<f64>,
 }
 
-/// Tables of the kernel that can be full.
+/// Kernel tables that can fill up.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KernelTables {
     /// Open files on the machine (`file-nr`).
     pub files: Known<u64>,
-    /// The most there may be.
+    /// The maximum.
     pub files_limit: Known<u64>,
     /// Tracked connections of this program's network namespace.
     pub conntrack: Known<u64>,
-    /// The most there may be.
+    /// The maximum.
     pub conntrack_limit: Known<u64>,
     /// Tasks on the machine.
     pub tasks: Known<u64>,

@@ -37,7 +37,7 @@ pub struct OomKill {
 pub struct Memory {
     /// All memory.
     pub total_bytes: Known<u64>,
-    /// What a new workload could have.
+    /// Memory available to new workloads (MemAvailable).
     pub available_bytes: Known<u64>,
     /// Unused.
     pub free_bytes: Known<u64>,
@@ -51,27 +51,27 @@ pub struct Memory {
     pub dirty_bytes: Known<u64>,
     /// Being written.
     pub writeback_bytes: Known<u64>,
-    /// Writers are held above this.
+    /// The kernel throttles writers above this.
     pub dirty_threshold_bytes: Known<u64>,
     /// Swap space.
     pub swap_total_bytes: Known<u64>,
     /// Unused swap space.
     pub swap_free_bytes: Known<u64>,
-    /// Allocations that had to reclaim first.
+    /// Allocations that entered direct reclaim.
     pub allocstall_per_second: Option<f64>,
     /// Reclaims on a full node before another one was tried (`vm.zone_reclaim_mode`), per second.
     pub zone_reclaims_per_second: Option<f64>,
-    /// Pages scanned by allocating tasks.
+    /// Pages scanned by direct reclaim.
     pub pgscan_direct_per_second: Option<f64>,
     /// Pages reclaimed by kswapd and allocating tasks, per second; what groups reclaim at limits of their own is not in it.
     pub pgsteal_per_second: Option<f64>,
     /// Faults that read from a disk, per second.
     pub pgmajfault_per_second: Option<f64>,
-    /// File pages read back soon after they were reclaimed, per second.
+    /// Refaults of file pages, per second.
     pub refault_file_per_second: Option<f64>,
-    /// Free file pages that could go first.
+    /// Inactive file pages, which are reclaimed first.
     pub inactive_file_bytes: Known<u64>,
-    /// Huge pages, used or not: nothing else can have them.
+    /// Huge pages, used or not: unavailable for anything else.
     pub huge_pages_bytes: Known<u64>,
     /// Page size.
     pub page_bytes: Known<u64>,
@@ -91,9 +91,9 @@ pub struct Memory {
     pub zswpwb_per_second: Option<f64>,
     /// Page cache growth, file pages of all nodes.
     pub cached_growth_bytes_per_second: Option<f64>,
-    /// Processes killed for memory since boot.
+    /// OOM kills since boot.
     pub oom_kills: Known<u64>,
-    /// Processes killed for memory in the interval.
+    /// OOM kills in the interval.
     pub oom_kills_gained: Option<u64>,
     /// Share of NUMA hint faults that were local in the interval.
     pub numa_hint_local_ratio: Option<f64>,
@@ -108,7 +108,7 @@ pub struct Memory {
 pub struct Node {
     /// Its number.
     pub id: u32,
-    /// Mean over its online CPUs; none without CPUs or rates.
+    /// Mean over its online CPUs; absent without CPUs or rates.
     pub busy: Option<f64>,
     /// Mean softirq share over its online CPUs.
     pub softirq: Option<f64>,
@@ -126,11 +126,11 @@ pub struct Node {
     pub file_growth_bytes_per_second: Option<f64>,
     /// Anonymous.
     pub anon_bytes: Known<u64>,
-    /// Pages given as wanted.
+    /// Pages allocated on this node as intended.
     pub numa_hit: Known<u64>,
-    /// Pages given here for a node that lacked memory.
+    /// Pages allocated here although intended for a node that lacked memory.
     pub numa_miss: Known<u64>,
-    /// Pages wanted here and given elsewhere: this node lacked memory.
+    /// Pages intended for this node but allocated elsewhere because it lacked memory.
     pub numa_foreign: Known<u64>,
     /// Per second.
     pub numa_hit_per_second: Option<f64>,
@@ -138,9 +138,9 @@ pub struct Node {
     pub numa_miss_per_second: Option<f64>,
     /// Per second.
     pub numa_foreign_per_second: Option<f64>,
-    /// Pages given to tasks that ran on another node, per second.
+    /// Pages allocated here for tasks that ran on another node, per second.
     pub other_node_per_second: Option<f64>,
-    /// Pages scanned on this node by allocating tasks, per second.
+    /// Pages scanned on this node by direct reclaim, per second.
     pub pgscan_direct_per_second: Option<f64>,
     /// Sum of the zones' low watermarks.
     pub low_watermark_bytes: Known<u64>,

@@ -10,15 +10,15 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Metric {
-    /// What the user calls it.
+    /// Its name, as configured.
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub name: Arc<str>,
-    /// The number, of a counter its rate per second; none when none came for long.
+    /// The value, or the rate per second of a counter; absent if stale.
     pub value: Option<f64>,
     /// Its unit; empty when it is not set.
     pub unit: Arc<str>,
-    /// Where it comes from, as the user wrote it; hostile.
+    /// Where it comes from, as the user wrote it; untrusted text.
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub source: Arc<str>,
@@ -26,7 +26,7 @@ pub struct Metric {
     pub age_seconds: Option<f64>,
     /// The largest so far.
     pub peak: Option<f64>,
-    /// The least that is load.
+    /// The minimum that counts as load.
     pub least: Option<f64>,
     /// True when it tells whether the machine is under load.
     #[serde(skip)]

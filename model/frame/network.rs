@@ -33,9 +33,9 @@ pub struct Irq {
     #[serde_with(skip_apply)]
     #[serde(with = "ById::<f64>", skip_serializing_if = "Vec::is_empty")]
     pub per_cpu_per_second: Vec<(u32, f64)>,
-    /// Where it may go.
+    /// Affinity mask.
     pub affinity: Option<Arc<IdSet>>,
-    /// Where it goes.
+    /// Effective affinity.
     pub effective_affinity: Option<Arc<IdSet>>,
     /// True when the kernel refuses writes to its affinity.
     pub managed: Known<bool>,
@@ -54,7 +54,7 @@ pub struct ArchIrq {
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub name: Arc<str>,
-    /// What the kernel calls it.
+    /// Name in the kernel.
     pub description: Arc<str>,
     /// Since boot.
     pub total: Known<u64>,
@@ -64,7 +64,7 @@ pub struct ArchIrq {
     pub per_second: Option<f64>,
 }
 
-/// A kind of soft interrupt.
+/// A softirq type.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -130,7 +130,7 @@ pub struct Irqbalance {
     pub banned_irqs: Option<Arc<IdSet>>,
 }
 
-/// Channels of one kind: `Known::None` where the driver has no such kind.
+/// Channels of one kind: null if the driver has no such kind.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -156,10 +156,10 @@ pub struct Nic {
     pub driver: Arc<str>,
     /// Bus address.
     pub bus_info: Arc<str>,
-    /// `physical`, `virtual`, `loopback`; empty when unread. What stands for a port of a switch in the card, and what
-    /// hands its traffic to a virtual function, is virtual: the traffic counts where the hardware is.
+    /// `physical`, `virtual`, `loopback`; empty when unread. Representors, and interfaces that pass packets to a
+    /// virtual function, count as virtual: their traffic is counted at the physical interface.
     pub kind: Arc<str>,
-    /// Virtual functions of its device that are switched on; guests lose their links when it is reset.
+    /// Virtual functions enabled on its device; guests lose their links when it is reset.
     pub vfs: Option<u64>,
     /// Where an XDP program handles its packets before the network stack: `native` (in the driver), `generic`, `offloaded`,
     /// `multiple`; empty without one or where that is unread.
@@ -168,17 +168,17 @@ pub struct Nic {
     pub xdp_program: Option<u64>,
     /// Node of its device.
     pub node: Known<u32>,
-    /// CPUs next to its device.
+    /// CPUs local to its device.
     pub local_cpus: Option<Arc<IdSet>>,
-    /// True with a link.
+    /// True if the link is up.
     pub carrier: Known<bool>,
-    /// Times the link came or went in the interval.
+    /// Link state changes in the interval.
     pub carrier_changes: Option<u64>,
     /// Link speed.
     pub speed_mbps: Known<u64>,
-    /// Configured capacity, or the speed; none when nobody knows.
+    /// Configured capacity, or the link speed; null if unknown.
     pub capacity_mbps: Known<u64>,
-    /// The fuller direction as a share of the capacity; never their sum.
+    /// Utilisation of the busier direction; never the sum of both.
     pub utilisation: Option<f64>,
     /// Lower interfaces.
     #[serde(serialize_with = "texts")]
@@ -198,7 +198,7 @@ pub struct Nic {
     pub rx_missed_per_second: Option<f64>,
     /// Receive FIFO overruns, per second.
     pub rx_fifo_per_second: Option<f64>,
-    /// Packets that the card had no buffer for, where only the driver's own counters tell, per second.
+    /// Packets for which the NIC had no buffer, if only driver counters report them, per second.
     pub rx_unbuffered_per_second: Option<f64>,
     /// Times that the driver counted a cloud's allowance as exceeded, per second.
     pub allowance_exceeded_per_second: Option<f64>,
@@ -210,13 +210,13 @@ pub struct Nic {
     pub allowance_packets_per_second: Option<f64>,
     /// Of tracked connections.
     pub allowance_connections_per_second: Option<f64>,
-    /// What shapes the packets that it sends: `tbf`, `htb`, `netem`; empty without.
+    /// Queueing discipline that shapes its transmitted packets: `tbf`, `htb`, `netem`; empty without one.
     pub shaper: Arc<str>,
-    /// Bytes per second that this lets through; none where each of its classes has its own rate.
+    /// Its rate in bytes per second; absent if each of its classes has its own.
     pub shaper_bytes_per_second: Option<u64>,
     /// Bytes that wait in it.
     pub shaper_backlog_bytes: Option<u64>,
-    /// Times that it held a packet back, per second.
+    /// Packets delayed (overlimits), per second.
     pub shaper_overlimits_per_second: Option<f64>,
     /// Packets that it dropped, per second.
     pub shaper_drops_per_second: Option<f64>,
@@ -227,7 +227,7 @@ pub struct Nic {
     /// Channels by kind.
     #[cfg_attr(test, schemars(with = "Option<Channels>"))]
     pub channels: Channels,
-    /// Largest packet that it sends.
+    /// MTU in bytes.
     pub mtu: Known<u64>,
     /// Receive ring entries.
     #[serde(serialize_with = "channel")]
@@ -269,7 +269,7 @@ pub struct Queue {
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub direction: Arc<str>,
-    /// Its interrupt; none where it is known to have none of its own.
+    /// Its interrupt; null if it has none of its own.
     pub irq: Known<u32>,
     /// How the interrupt was found: `msi_irqs`, `chip`, `hwirq`, `name`, `channel`; empty without one.
     #[serde_with(skip_apply)]
@@ -288,7 +288,7 @@ pub struct Queue {
     pub packets_per_second: Option<f64>,
     /// CPUs that it steers packets to; empty when off.
     pub rps_cpus: Option<Arc<IdSet>>,
-    /// CPUs that send through it.
+    /// CPUs that XPS assigns to it.
     pub xps_cpus: Option<Arc<IdSet>>,
     /// Softirq share of the busiest CPU that serves it.
     pub softirq: Option<f64>,
@@ -303,7 +303,7 @@ pub struct Channels {
     pub combined: Channel,
     /// Receive-only channels.
     pub rx: Channel,
-    /// Send-only channels.
+    /// Transmit-only channels.
     pub tx: Channel,
     /// Other channels.
     pub other: Channel,

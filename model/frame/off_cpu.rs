@@ -5,12 +5,12 @@ use serde::Serialize;
 use serde_with::apply;
 use std::sync::Arc;
 
-/// What threads were found at.
+/// What threads were doing when sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum WaitClass {
-    /// They ran.
+    /// Running.
     Running,
     /// They waited for a CPU.
     RunQueue,
@@ -21,14 +21,14 @@ pub enum WaitClass {
     Lock,
     /// They waited for a disk: uninterruptible sleep, or a call that waits for I/O.
     Disk,
-    /// They waited for the answer of a network peer.
+    /// They waited for a response from a network peer.
     Peer,
-    /// They waited for another process of this machine: a Unix socket or a pipe.
+    /// They waited for another process on this machine: a Unix socket or a pipe.
     #[serde(rename = "local_process")]
     Local,
     /// They waited for requests: nothing was outstanding.
     Requests,
-    /// Connections waited for them, to be accepted: all that serve were taken.
+    /// Connections waited to be accepted: all workers were busy.
     #[serde(rename = "accept_queue")]
     Accept,
     /// They waited for another thread of the same process: a condition, a semaphore.
@@ -36,9 +36,9 @@ pub enum WaitClass {
     Thread,
     /// They waited for a child.
     Child,
-    /// They waited for time to pass.
+    /// They slept until a timer fired.
     Sleep,
-    /// They waited in another call.
+    /// They waited in another system call.
     #[default]
     Other,
     /// What they waited for could not be read.
@@ -52,11 +52,11 @@ impl Absent for WaitClass {}
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WaitShare {
-    /// What they were found at.
+    /// What they were doing.
     pub class: WaitClass,
     /// Of all samples of the process.
     pub share: f64,
-    /// More of it: the peer `10.0.0.5:5432`, the kernel function of a disk wait, the call; may be empty. Hostile.
+    /// Detail: the peer `10.0.0.5:5432`, the kernel function of a disk wait, or the system call; may be empty. Untrusted text.
     pub what: Arc<str>,
 }
 
@@ -67,11 +67,11 @@ pub struct WaitShare {
 pub struct OffCpu {
     /// How many.
     pub samples: u64,
-    /// Of so many threads: those that were given a CPU lately.
+    /// Number of threads sampled: those that ran recently.
     pub threads: u64,
-    /// Seconds over which they go.
+    /// Length of the sampling window in seconds.
     pub seconds: f64,
-    /// What they were found at, the largest share first; shares sum to 1.
+    /// What they were doing, the largest share first; shares sum to 1.
     pub shares: Vec<WaitShare>,
 }
 

@@ -42,7 +42,7 @@ pub struct Process {
     pub kernel: bool,
     /// User.
     pub uid: Known<u32>,
-    /// Name of the user; empty where it is unknown. Hostile.
+    /// Name of the user; empty if unknown. Untrusted text.
     pub user: Arc<str>,
     /// CPU time used since it started.
     pub cpu_seconds: Option<f64>,
@@ -50,7 +50,7 @@ pub struct Process {
     pub threads: Known<u64>,
     /// Cores used in its own interval.
     pub cpu_cores: Option<f64>,
-    /// Cores that children used which ended or started in the interval, and theirs: what a script does with programs that
+    /// CPU use of children that started or exited in the interval, and of their descendants: what a script does with programs that
     /// are gone before they are seen twice. None where their time is unknown.
     pub children_cores: Option<f64>,
     /// The same by node, summing to `cpu_cores`; empty when unknown.
@@ -59,12 +59,12 @@ pub struct Process {
     pub cpu_by_node: Vec<(u32, f64)>,
     /// Waiting for a CPU, of the time it ran or waited.
     pub wait_share: Option<f64>,
-    /// Time its threads waited for a CPU, in cores (`schedstat`, throttled time included); none where not all of it is
+    /// Time its threads waited for a CPU, in cores (`schedstat`, throttled time included); absent if not all of it is
     /// known.
     pub run_wait_cores: Option<f64>,
-    /// Time its threads waited for disks, in cores (field 42 of `stat`); none while delay accounting is off.
+    /// Time its threads waited for disks, in cores (field 42 of `stat`); absent while delay accounting is off.
     pub io_delay_cores: Option<f64>,
-    /// Its threads in uninterruptible sleep (D) when they were read; of a process whose threads are not looked at, its
+    /// Its threads in uninterruptible sleep (D) when they were read; of a process whose threads are not sampled, its
     /// main thread.
     pub blocked_threads: u32,
     /// True when the kernel tells how long its main thread ran and waited (CONFIG_SCHED_INFO).
@@ -86,7 +86,7 @@ pub struct Process {
     pub last_cpu: Known<u32>,
     /// CPUs that its main thread may run on.
     pub affinity: Option<Arc<IdSet>>,
-    /// All its threads by the CPUs they may run on, most threads first; empty when not looked at.
+    /// Its threads grouped by affinity mask, largest group first; empty when not read.
     #[serde_with(skip_apply)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Option<Vec<AffinityGroup>>"))]
@@ -110,18 +110,18 @@ pub struct Process {
     pub write_bytes_per_second: Option<f64>,
     /// Major faults per second.
     pub majflt_per_second: Option<f64>,
-    /// What is special about a BEAM.
+    /// Details of an Erlang VM (BEAM).
     pub beam: Option<Beam>,
-    /// Where it listens; none when its sockets were not looked at.
+    /// Its listening sockets; absent if its sockets were not read.
     pub listen: Option<Vec<Listener>>,
-    /// Its connections by the other end, the busiest first; empty when nothing is known of them.
+    /// Its connections by peer, the busiest first; empty if unknown.
     #[serde_with(skip_apply)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Option<Vec<Peer>>"))]
     pub peers: Vec<Peer>,
-    /// What is special about a Java virtual machine; none when it is none or could not be read.
+    /// Details of a Java virtual machine; absent for other processes or if unreadable.
     pub jvm: Option<Jvm>,
-    /// Where its time goes; none where its threads were not sampled.
+    /// Where its time goes; absent if its threads were not sampled.
     pub off_cpu: Option<OffCpu>,
 }
 
@@ -177,7 +177,7 @@ pub enum MemorySource {
     Sampled,
     /// Every page.
     NumaMaps,
-    /// The machine has one node with memory: nobody needs to be asked.
+    /// The machine has one node with memory: no query is needed.
     OneNode,
 }
 
@@ -212,7 +212,7 @@ pub struct ProcessMemory {
     /// Half the width of the 95 % interval of a node's share; zero when exact.
     #[serde(rename = "memory_error")]
     pub error: f64,
-    /// How old the answer is.
+    /// Age of the memory-by-node sample.
     #[serde(rename = "memory_age_seconds")]
     pub age_seconds: f64,
     /// Share of accesses that would be remote if they followed CPU time: Σ cpu share(n) × (1 − memory share(n)).
@@ -259,7 +259,7 @@ pub struct Thread {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Beam {
-    /// Bind type of the command line: `db`, `u`, …; none when it says nothing.
+    /// Bind type on the command line: `db`, `u`, …; null if it sets none.
     #[serde(serialize_with = "known_text")]
     pub bind_type_configured: Known<Arc<str>>,
     /// True when scheduler threads are bound now, whatever the command line says.

@@ -25,28 +25,28 @@ pub struct Listener {
     pub netns: u64,
     /// Connections that wait to be accepted.
     pub queued: Option<u64>,
-    /// The most that may wait.
+    /// Maximum length of the queue.
     pub backlog: Option<u64>,
 }
 
-/// TCP connections of a process with one other end.
+/// TCP connections of a process to one peer.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peer {
-    /// The other end's address.
+    /// Address of the peer.
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub address: Arc<str>,
-    /// The port of the service: the other end's, or the own one of connections that were accepted.
+    /// Port of the service: the peer's, or the local port of accepted connections.
     pub port: u16,
     /// True for connections that were accepted.
     pub inbound: bool,
     /// Connections now.
     pub connections: u64,
-    /// Round trip, the mean of the connections.
+    /// Round-trip time, mean over the connections.
     pub rtt_us: Known<u64>,
-    /// The least that any of them saw.
+    /// Minimum round-trip time of any connection.
     pub min_rtt_us: Known<u64>,
     /// Segments sent per second.
     #[serde(rename = "segments_out_per_second")]
@@ -64,11 +64,11 @@ pub struct Peer {
     pub bytes_in_per_second: Option<f64>,
     /// Bytes for each segment that carries some, both directions.
     pub bytes_per_segment: Option<f64>,
-    /// Segments sent again per second.
+    /// Segments retransmitted per second.
     pub retransmits_per_second: Option<f64>,
     /// Share of the time in which a connection waits for what it sent to be acknowledged, the mean of the connections.
     pub busy_ratio: Option<f64>,
-    /// Segments under way.
+    /// Segments in flight.
     pub unacked: u64,
 }
 
@@ -93,19 +93,19 @@ impl Peer {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Jvm {
-    /// Share of its time in collections that stop it.
+    /// Share of time in stop-the-world collections.
     pub gc_time_ratio: Option<f64>,
     /// Collections per second.
     pub gc_per_second: Option<f64>,
     /// Share of its time stopped at safepoints, collections included.
     pub safepoint_ratio: Option<f64>,
-    /// Times a thread found a monitor taken, per second.
+    /// Contended monitor entries per second.
     pub contended_per_second: Option<f64>,
     /// Heap in use, as of the last collection.
     pub heap_used_bytes: Known<u64>,
-    /// Heap that is committed.
+    /// Committed heap.
     pub heap_capacity_bytes: Known<u64>,
-    /// The most that the heap may become.
+    /// Maximum heap size.
     pub heap_max_bytes: Known<u64>,
     /// Names of its collectors; hostile.
     pub collectors: Arc<str>,

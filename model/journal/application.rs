@@ -4,22 +4,22 @@ use super::{Applied, Because, Intent, Measured, Outcome, Written};
 use crate::fix::{Item, Restore, Target};
 use serde::Serialize;
 
-/// How an application stands.
+/// State of an applied fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Every item was written and reads so.
+    /// Every item was written and read back.
     Applied,
-    /// Some were; or some of what was written was put back.
+    /// Some were, or some were restored.
     Partial,
-    /// None was.
+    /// No item was written.
     Failed,
-    /// Put back because somebody asked.
+    /// Undone on request.
     Undone,
-    /// Put back by itself: worse, not confirmed, pressure.
+    /// Rolled back automatically: worse, not confirmed, pressure.
     Reverted,
-    /// It was cut short, or its undo was: what is in force is read from the machine.
+    /// It was interrupted, or its undo was: the current values are read from the machine.
     Interrupted,
 }
 
@@ -37,7 +37,7 @@ impl State {
     }
 }
 
-/// An item with what came of it.
+/// An item and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemState {
     /// Values before and to come.

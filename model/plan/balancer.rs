@@ -85,7 +85,7 @@ fn haproxy(name: &str, main: &Front<'_>, fronts: &[Front<'_>]) -> String {
         let http = front.old == main.old;
         let _ = write!(text, "listen {name}_{}\n    bind :{}\n", front.old, front.old);
         text.push_str(if http {
-            "    # use mode tcp and balance source for other protocols than HTTP\n    mode http\n    balance leastconn\n    cookie NODE insert indirect nocache\n    option httpchk GET /\n    http-check expect rstatus ^[234]\n"
+            "    # for protocols other than HTTP: mode tcp and balance source\n    mode http\n    balance leastconn\n    cookie NODE insert indirect nocache\n    option httpchk GET /\n    http-check expect rstatus ^[234]\n"
         } else {
             "    mode tcp\n    balance source\n"
         });

@@ -22,7 +22,7 @@ fn check(what: impl Into<String>, command: impl Into<String>, expect: impl Into<
 pub(super) fn all(request: &Request<'_>, instances: &[Instance], ports: &[Port]) -> Vec<Check> {
     let mut checks = vec![check(
         text::CHECK_BEFORE.to_string(),
-        "topotop record -o before.ttr --metric tps=SOURCE",
+        "topotop record -o before.rec --metric tps=SOURCE",
         text::EXPECT_BEFORE.to_string(),
     )];
     for (at, instance) in instances.iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn all(request: &Request<'_>, instances: &[Instance], ports: &[Port])
     checks.push(check(text::CHECK_BALANCER.to_string(), "", text::EXPECT_BALANCER.to_string()));
     checks.push(check(
         text::CHECK_AFTER.to_string(),
-        "topotop record -o after.ttr --metric tps=SOURCE; topotop diff before.ttr after.ttr",
+        "topotop record -o after.rec --metric tps=SOURCE; topotop diff before.rec after.rec",
         text::EXPECT_AFTER.to_string(),
     ));
     checks.push(check(text::CHECK_FINDINGS.to_string(), "topotop check", text::EXPECT_FINDINGS.to_string()));

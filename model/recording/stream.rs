@@ -131,7 +131,7 @@ impl<R: Read> Stream<R> {
         let base = self.base.as_ref().filter(|base| base.0.checked_add(1) == Some(head.number)).map(|base| &base.1);
         if !key && base.is_none() {
             let reported = std::mem::replace(&mut self.reported, true);
-            let reported = if reported { None } else { damage("differences to a lost sample") };
+            let reported = if reported { None } else { damage("differences from a lost sample") };
             self.base = None;
             return reported;
         }

@@ -13,8 +13,8 @@ use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::locale::check as text;
 use topotop_model::locale::judge::FewSamples;
-use topotop_model::locale::{in_english, pair};
 use topotop_model::locale::screen::findings as states;
+use topotop_model::locale::{in_english, pair};
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::{padded, printable};
 

@@ -55,7 +55,7 @@ impl Copy {
             let mut put = || -> Result<(), String> {
                 if std::mem::take(&mut hole) {
                     let seconds = (stamp.mono_ns - self.last_mono_ns) / 1_000_000_000;
-                    let text = format!("the next recording starts here, {seconds} s later");
+                    let text = format!("next recording starts here, after a gap of {seconds} s");
                     let event = Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what: What::Note { text } };
                     self.event(event)?;
                 }

@@ -54,7 +54,7 @@ impl Pages {
         let document = match request.path.as_str() {
             "/healthz" => return self.health(),
             _ if entry == Entry::WithoutToken => {
-                return Reply::short(401, "a token is needed: Authorization: Bearer\n");
+                return Reply::short(401, "token required (Authorization: Bearer)\n");
             }
             _ if entry == Entry::ForeignName => return Reply::short(403, FOREIGN_NAME),
             "/" => return Reply::short(200, if self.names { WITH_NAMES } else { WITHOUT_NAMES }),
@@ -62,7 +62,7 @@ impl Pages {
             "/snapshot.json" if self.names => Document::Snapshot,
             "/findings.json" if self.names => Document::Findings,
             "/snapshot.json" | "/findings.json" => {
-                return Reply::short(403, "names are served with --expose-names only\n");
+                return Reply::short(403, "this page requires --expose-names\n");
             }
             _ => return Reply::short(404, "no such page\n"),
         };

@@ -101,7 +101,7 @@ impl Clocks {
             Self::Wall => topotop_model::locale::replay::CLOCKS_AS_SET.into(),
             Self::Measured(offset, by) => {
                 let percent = offset.confidence * 100.0;
-                format!("clocks {:+.2}s {by} ({percent:.0}% alike)", offset.ns as f64 / 1e9)
+                format!("clocks {:+.2}s {by} ({percent:.0}% match)", offset.ns as f64 / 1e9)
             }
         }
     }

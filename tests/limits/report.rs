@@ -42,7 +42,7 @@ fn said(outcome: &Outcome) -> String {
 
 /// What reliefs did.
 fn tried(outcome: &Outcome) -> String {
-    let Some(truth) = &outcome.truth else { return "no relief tried".to_owned() };
+    let Some(truth) = &outcome.truth else { return "no remedy tried".to_owned() };
     let gains = truth.gains.iter().map(|gain| {
         let mark = if gain.is_real { "**" } else { "" };
         format!("{} {mark}×{:.2}{mark}", gain.name, gain.times)

@@ -164,7 +164,7 @@ fn direction(name: &str, nic: &Nic, rates: &NicRates, pen: &mut Pen<'_>) {
         .skip(1)
         .rate(Role::Text, 5, rates.bytes_per_second, units::bytes)
         // Speeds of links are in bits.
-        .text(Role::Dim, if rates.bytes_per_second.is_some_and(|bytes| bytes >= 1024.0) { "B/s " } else { "/s " });
+        .text(Role::Dim, "/s ");
     let width = (pen.left() / 10).clamp(3, 16);
     let capacity = nic.capacity_mbps.value().filter(|&mbps| mbps > 0);
     if let (Some(mbps), Some(bytes)) = (capacity, rates.bytes_per_second) {

@@ -74,7 +74,7 @@ impl From<&CostChange> for UnitCost {
     }
 }
 
-/// Something that differed besides what is asked about.
+/// Something else that differed between the sides.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct BiasNote {

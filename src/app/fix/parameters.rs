@@ -17,7 +17,7 @@ impl App {
             pairs.extend(first.filter(|_| pairs.is_empty()).map(|first| format!("{}=", first.name)));
             dialog.editing = Some(pairs.join(" "));
         } else if let Some(fix) = dialog.fix() {
-            dialog.note = Some(format!("{} has nothing to set", fix.id));
+            dialog.note = Some(format!("{} has no parameters", fix.id));
         }
     }
 
@@ -64,8 +64,9 @@ impl App {
         let fix = dialog.fix().ok_or_else(|| topotop_model::locale::dialog::fix::NOTHING_CHOSEN.to_string())?;
         let set = fix.parse_set(typed)?;
         let (rule, subject) = (dialog.rule, &dialog.subject);
-        let finding =
-            self.found(rule, subject).ok_or_else(|| format!("{rule} is over: the newest sample does not have it"))?;
+        let finding = self
+            .found(rule, subject)
+            .ok_or_else(|| format!("{rule} has cleared: the newest sample no longer shows it"))?;
         let metric = self.own_metric();
         let plan = (fix.plan)(&self.case(&finding, &set, metric.as_deref()));
         plan.map(|plan| (set, plan)).map_err(|refusal| refusal.text(fix, rule.as_str(), subject))

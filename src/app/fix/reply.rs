@@ -133,5 +133,5 @@ fn void(run: &Run) -> String {
     let is_void = run.resolved.plan.steps.iter().any(|step| {
         matches!(step.target, topotop_model::fix::Target::Channels { .. } | topotop_model::fix::Target::Rings { .. })
     });
-    if is_void { "this load-test run is void from here".to_owned() } else { String::new() }
+    if is_void { "the load test is invalid from here on".to_owned() } else { String::new() }
 }

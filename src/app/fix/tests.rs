@@ -178,7 +178,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
         Outcome { step: 0, key: String::new(), value: Some("combined 8".to_owned()), error: None, ended: false };
     app.update(Msg::Fix(Reply::Wrote(outcome)));
     let effects = app.update(Msg::Fix(applied(7, 30)));
-    assert_eq!(reported(&effects), [(FixState::Applied, "this load-test run is void from here".to_owned())]);
+    assert_eq!(reported(&effects), [(FixState::Applied, "the load test is invalid from here on".to_owned())]);
     let mut verdicts = Vec::new();
     for second in 31..=80 {
         let effects = app.update(Msg::Sample(sample(second)));

@@ -221,8 +221,15 @@ fn topology() -> Value {
     let first = vec![
         Panel::new("Busy by node", Look::Lines, "percentunit", &busy, "node {{node}}", 12),
         Panel::new("Softirq by node", Look::Lines, "percentunit", &softirq, "node {{node}}", 12),
-        Panel::new("Hottest CPUs", Look::Bars, "percentunit", &hottest, "cpu {{cpu}} node {{node}}", 12),
-        Panel::new("CPUs with most softirq", Look::Bars, "percentunit", &interrupted, "cpu {{cpu}} node {{node}}", 12),
+        Panel::new("Busiest CPUs", Look::Bars, "percentunit", &hottest, "cpu {{cpu}} node {{node}}", 12),
+        Panel::new(
+            "CPUs with the most softirq",
+            Look::Bars,
+            "percentunit",
+            &interrupted,
+            "cpu {{cpu}} node {{node}}",
+            12,
+        ),
     ];
     let mut rows: Rows = vec![("Machine", first)];
     rows.extend(rows_of(&[
@@ -235,8 +242,8 @@ fn topology() -> Value {
 
 /// Findings over all hosts.
 fn fleet() -> Value {
-    let rows = vec![("Answers", answers()), ("Findings", findings()), ("Resources", resources())];
-    dashboard("topotop-fleet", "topotop: findings over the fleet", false, &rows)
+    let rows = vec![("Bottlenecks", answers()), ("Findings", findings()), ("Resources", resources())];
+    dashboard("topotop-fleet", "topotop: findings across the fleet", false, &rows)
 }
 
 fn answers() -> Vec<Panel> {
@@ -250,7 +257,7 @@ fn answers() -> Vec<Panel> {
         Panel::new("Hosts with critical findings", Look::Number, "none", critical, "", 6),
         Panel::new("Unreachable hosts", Look::Number, "none", away, "", 6),
         Panel::new("Hosts by limiting resource", Look::Lines, "none", by_answer, "{{verdict}} {{resource}}", 12),
-        Panel::new("Answer of each host", Look::Table, "none", "topotop_bottleneck_info", "", 12),
+        Panel::new("Bottleneck of each host", Look::Table, "none", "topotop_bottleneck_info", "", 12),
     ]
 }
 
@@ -271,7 +278,7 @@ fn resources() -> Vec<Panel> {
     let channels = "bottomk(10, topotop_nic_channels / topotop_nic_channels_max)";
     vec![
         Panel::new("Least headroom", Look::Bars, "none", headroom, "{{instance}} {{resource}}", 12),
-        Panel::new("Fullest resources", Look::Bars, "percentunit", fullest, "{{instance}} {{resource}}", 12),
+        Panel::new("Most utilised resources", Look::Bars, "percentunit", fullest, "{{instance}} {{resource}}", 12),
         Panel::new("Busiest hosts", Look::Lines, "percentunit", busy, "{{instance}}", 12),
         Panel::new(
             "Channels in use, share of the maximum",

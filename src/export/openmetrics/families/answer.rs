@@ -23,7 +23,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "headroom_factor",
         kind: Kind::Gauge,
         unit: "",
-        help: "How many times the present load fits before the next resource is at its limit.",
+        help: "Factor by which the load can grow before the next resource reaches its limit; an upper bound.",
         labels: &["resource"],
         section: Section::Answer,
         read: |page, rows| {
@@ -36,7 +36,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "resource_utilization_ratio",
         kind: Kind::Gauge,
         unit: "ratio",
-        help: "Utilization of the fullest member of a resource; absent where it is unknown.",
+        help: "Utilisation of the busiest member of a resource; absent where it is unknown.",
         labels: &["resource"],
         section: Section::Answer,
         read: |page, rows| {

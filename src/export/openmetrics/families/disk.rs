@@ -35,7 +35,7 @@ pub(super) const AWAIT: &[Family] = &[Family {
     name: "disk_await_seconds",
     kind: Kind::Gauge,
     unit: "seconds",
-    help: "Mean time of a request in the last interval; absent without requests.",
+    help: "Mean request latency in the last interval; absent without requests.",
     labels: &["device"],
     section: Section::Disk,
     read: |page, rows| {

@@ -43,7 +43,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "nic_utilization_ratio",
         kind: Kind::Gauge,
         unit: "ratio",
-        help: "Utilization of the fuller direction in the last interval; absent where the capacity is unknown.",
+        help: "Utilisation of the busier direction in the last interval; absent where the capacity is unknown.",
         labels: &["device"],
         section: Section::Network,
         read: |page, rows| each(page, rows, |nic| nic.utilisation),
