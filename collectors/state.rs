@@ -141,7 +141,7 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("set");
         assert_eq!(journal(dir.path()), Ok(b"x\n".to_vec()));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o622)).expect("set");
-        assert!(journal(dir.path()).is_err_and(|error| error.contains("users may write")));
+        assert!(journal(dir.path()).is_err_and(|error| error.contains("writable by other users")));
         std::fs::remove_file(&path).expect("removed");
         std::fs::create_dir(&path).expect("made");
         assert!(journal(dir.path()).is_err());

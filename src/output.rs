@@ -7,12 +7,13 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use topotop_model::locale::output as text;
+use topotop_model::recording::Header;
 use topotop_model::text::printable;
 
 /// Attempts to find a name that nobody uses.
@@ -203,6 +204,7 @@ impl Own {
             Err(errno) => return Err(errno.into()),
             Ok(_) if !replace => return Err(wrong(text::EXISTS.to_string())),
             Ok(facts) => match FileType::from_raw_mode(facts.st_mode) {
+                FileType::RegularFile if is_measured(&folder, &name) => return Err(wrong(text::MEASURED.to_string())),
                 FileType::RegularFile => {}
                 FileType::Symlink => return Err(wrong(text::LINK.to_string())),
                 _ => return Err(wrong(text::NOT_REGULAR.to_string())),
@@ -251,6 +253,17 @@ impl Drop for Own {
     }
 }
 
+/// True for a recording and a captured machine: nobody can measure them again.
+fn is_measured(folder: &OwnedFd, name: &OsStr) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return false };
+    let mut head = Vec::new();
+    let read = File::from(file).take(8).read_to_end(&mut head).is_ok();
+    read && (Header::starts(&head) || head.starts_with(&ZSTD))
+}
+
+/// How a compressed archive begins.
+const ZSTD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 const MODE: Mode = Mode::from_raw_mode(0o600);
 
 fn unnamed(folder: &OwnedFd) -> io::Result<File> {
@@ -315,6 +328,17 @@ mod tests {
         assert!(out.finish(Err(std::io::Error::other("no"))).is_err());
         assert_eq!((std::fs::read_to_string(&path).expect("read").as_str(), entries(dir.path())), ("two", 1));
         assert_eq!(std::fs::metadata(&path).expect("there").mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_was_measured_is_not_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for (name, head) in [("a.rec", &b"topotop\x1a\x03\0"[..]), ("a.tar.zst", b"\x28\xb5\x2f\xfd")] {
+            let path = dir.path().join(name);
+            std::fs::write(&path, head).expect("written");
+            assert!(put(&path, "x").is_err_and(|error| error.contains("choose another name")), "{name}");
+            assert_eq!(std::fs::read(&path).expect("read"), head);
+        }
     }
 
     #[test]

@@ -127,11 +127,17 @@ fn process(pid: u32, comm: &str, cores: f64, wait_share: f64) -> Process {
     }
 }
 
+/// Nobody knows the capacity of memory.
+fn has_headroom(resource: &Resource) -> bool {
+    let unknown = resource.kind == ResourceKind::Bandwidth && resource.verdict == Verdict::Unknown;
+    unknown || resource.verdict == Verdict::HasHeadroom
+}
+
 #[test]
 fn a_healthy_machine_has_headroom_everywhere() {
     let frame = healthy();
     let resources = of(&frame);
-    let wrong: Vec<_> = resources.iter().filter(|resource| resource.verdict != Verdict::HasHeadroom).collect();
+    let wrong: Vec<_> = resources.iter().filter(|resource| !has_headroom(resource)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     assert_eq!(resources.iter().map(|resource| resource.kind).collect::<Vec<_>>(), ResourceKind::ALL);
     let answer = answer(&frame);
@@ -289,7 +295,7 @@ fn a_flooded_disk_is_judged_by_what_is_known_of_it() {
         (unclear.verdict, unclear.headline().as_str()),
         (
             Outcome::Inconclusive,
-            "inconclusive: disk sda (busy; its latency without a queue is not known yet) could be the limit"
+            "inconclusive: disk sda (busy; its unloaded latency is not known yet) could be the limit"
         )
     );
     frame.disks[0].await_ms = Known::Value(0.1);
@@ -347,6 +353,46 @@ fn host_memory_limits_if_tasks_wait_for_it() {
     assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Full);
     frame.pressure[0].stall = stall(0.3);
     assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Limiting);
+}
+
+#[test]
+fn memory_bandwidth_is_measured_and_its_capacity_unknown() {
+    let mut frame = healthy();
+    let of = |frame: &Frame| of(frame).get(ResourceKind::Bandwidth).cloned().expect("it is listed");
+    assert_eq!(of(&frame).note, note::NO_RESCTRL);
+    let row = |l3, rate| MemoryBandwidth { l3, bytes_per_second: rate, ..MemoryBandwidth::default() };
+    frame.memory_bandwidth = vec![row(0, None)];
+    assert_eq!(of(&frame).note, note::NOT_MEASURED);
+    frame.memory_bandwidth = vec![row(0, Some(1e9)), row(3, Some(3.0 * 1024f64.powi(3)))];
+    assert_eq!(
+        (of(&frame).verdict, of(&frame).summary()),
+        (Verdict::Unknown, "memory bandwidth L3 3 at 3.0 GiB/s".into())
+    );
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated, "it holds up no answer");
+}
+
+#[test]
+fn a_full_file_system_is_at_capacity_and_limits_nobody() {
+    let mut frame = healthy();
+    let mount = |path: &str, free: u64, inodes_free: u64| Mount {
+        path: path.into(),
+        fs: "ext4".into(),
+        total_bytes: Known::Value(100 << 30),
+        used_bytes: Known::Value((100 << 30) - free),
+        free_bytes: Known::Value(free),
+        inodes_total: Known::Value(1000),
+        inodes_free: Known::Value(inodes_free),
+    };
+    frame.disks[0].mounts = vec![mount("/", 50 << 30, 900), mount("/var", 40 << 30, 300)];
+    let figure = |frame: &Frame| of(frame).get(ResourceKind::FileSystem).map(Resource::summary);
+    assert_eq!(figure(&frame).as_deref(), Some("file system /var at 70% of 1000"), "inodes, of which fewer are left");
+    assert_eq!(verdict(&frame, ResourceKind::FileSystem), Verdict::HasHeadroom);
+    frame.disks[0].mounts[0] = mount("/", 0, 900);
+    assert_eq!(figure(&frame).as_deref(), Some("file system / at 100% of 100 GiB"));
+    assert_eq!(verdict(&frame, ResourceKind::FileSystem), Verdict::Full);
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
+    frame.disks[0].mounts[0].fs = "squashfs".into();
+    assert_eq!(verdict(&frame, ResourceKind::FileSystem), Verdict::HasHeadroom, "it was made full");
 }
 
 #[test]

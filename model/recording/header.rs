@@ -88,6 +88,11 @@ impl Header {
         out
     }
 
+    /// True for the first bytes of a recording, of whatever version.
+    pub fn starts(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
     /// The header of a block.
     pub fn parse(block: &[u8]) -> Result<Self, Error> {
         let word = |at: usize| Some(u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?));

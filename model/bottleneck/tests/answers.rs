@@ -259,7 +259,7 @@ fn eight_nodes_evenly_used_and_an_even_card_limit_nothing() {
         (0..16).map(|cpu| SoftnetRow { cpu, dropped_per_second: Some(0.0), ..SoftnetRow::default() }).collect();
     frame.nics = vec![nic("eth0", Known::Value(25_000), 1e9, 1e8)];
     assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
-    assert!(of(&frame).iter().all(|resource| resource.verdict == Verdict::HasHeadroom), "{:?}", of(&frame));
+    assert!(of(&frame).iter().all(has_headroom), "{:?}", of(&frame));
 }
 
 #[test]

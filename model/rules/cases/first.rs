@@ -409,7 +409,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
         says: "cannot read the memory size of the nodes",
         hide: |frame, _| Arc::make_mut(&mut frame.topology).nodes.iter_mut().for_each(|node| node.has_memory = false),
     },
-    Hidden { rule: "META-02", says: "do not include their own cost", hide: |frame, _| frame.cost.cpu_cores = None },
+    Hidden { rule: "META-02", says: "do not include the overhead", hide: |frame, _| frame.cost.cpu_cores = None },
     Hidden {
         rule: "META-03",
         says: "cannot reread /proc/irq/41/smp_affinity_list",

@@ -256,7 +256,7 @@ fn what_got_worse_is_undone_by_itself() {
     app.update(Msg::Fix(undone));
     let picture = text(&mut app);
     for part in
-        ["Verdict: worse", "undone: everything that can be restored reads as before (the measurement got worse)"]
+        ["Verdict: worse", "undone: everything that can be restored reads as before (the measured result got worse)"]
     {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
