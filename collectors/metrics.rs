@@ -103,7 +103,7 @@ impl Collector for MetricCollector {
 fn needs(metric: &Metric, reason: Reason) -> &'static str {
     match (&metric.source, reason) {
         (_, Reason::Exhausted) => topotop_model::locale::needs::SHORTER_METRIC.english(),
-        (Source::Stream(..), _) => "record -- COMMAND, and a matching line in its output",
+        (Source::Stream(..), _) => topotop_model::locale::needs::RECORDED_OUTPUT.english(),
         (Source::Command(..), Reason::NotSupported) => topotop_model::locale::needs::COMMAND_SUCCEEDS.english(),
         (Source::Command(..), Reason::NotFound) => topotop_model::locale::needs::INSTALLED_PROGRAM.english(),
         (Source::Url(..), Reason::NotFound) => topotop_model::locale::needs::PAGE_LISTENER.english(),

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use topotop_model::journal::{END_LENGTH, End, Journal, fold, fold_to, is_relinked};
+use topotop_model::locale::{journal as text, pair, trust};
 
 /// The journal in its directory.
 pub const JOURNAL: &str = "fixes.journal";
@@ -50,8 +51,8 @@ fn named(directory: &Path, name: &str) -> Result<Vec<u8>, String> {
     let path = directory.join(name);
     let fd = match rustix::fs::open(&path, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(Vec::new()),
-        Err(Errno::LOOP) => return Err(format!("{}: a link, not a journal", path.display())),
-        opened => opened.map_err(|errno| format!("{}: {}", path.display(), words(errno)))?,
+        Err(Errno::LOOP) => return Err(pair(path.display(), text::LINK)),
+        opened => opened.map_err(|errno| pair(path.display(), words(errno)))?,
     };
     read(fd, &path)
 }
@@ -93,11 +94,11 @@ pub fn folded(directory: &Path) -> Result<Journal, String> {
 /// Of a journal that is open already.
 pub fn read(fd: OwnedFd, path: &Path) -> Result<Vec<u8>, String> {
     let file = std::fs::File::from(fd);
-    let wrong = |what: &str| format!("{}: {what}", path.display());
+    let wrong = |what: &str| pair(path.display(), what);
     let facts = file.metadata().map_err(|error| wrong(&error.to_string()))?;
     is_own(&facts).map_err(|what| wrong(&what))?;
     if facts.len() > MAX_BYTES {
-        return Err(wrong("too large for a journal: move it elsewhere"));
+        return Err(wrong(text::TOO_LARGE.as_str()));
     }
     let mut bytes = Vec::with_capacity(facts.len() as usize);
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| wrong(&error.to_string()))?;
@@ -108,9 +109,11 @@ pub fn read(fd: OwnedFd, path: &Path) -> Result<Vec<u8>, String> {
 fn is_own(facts: &std::fs::Metadata) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     match () {
-        () if !facts.is_file() => Err("not a regular file".to_owned()),
-        () if facts.uid() != own && facts.uid() != 0 => Err(format!("owned by user {}, not {own}", facts.uid())),
-        () if facts.mode() & 0o022 != 0 => Err("writable by other users: not used".to_owned()),
+        () if !facts.is_file() => Err(trust::NOT_REGULAR.into()),
+        () if facts.uid() != own && facts.uid() != 0 => {
+            Err(text::Owner { owner: &facts.uid(), user: &own }.to_string())
+        }
+        () if facts.mode() & 0o022 != 0 => Err(text::WRITABLE.into()),
         () => Ok(()),
     }
 }

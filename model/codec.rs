@@ -15,6 +15,7 @@ mod texts;
 mod varint;
 mod write;
 
+use crate::locale::recording::codec as text;
 use crate::snapshot::Tracks;
 use crate::{Snapshot, Stamp, Window};
 use arithmetic::Arithmetic;
@@ -68,22 +69,22 @@ const NEAR: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It ends before it should.
-    #[error("the record is truncated")]
+    #[error("{}", text::SHORT)]
     Short,
     /// A number, length or text is not possible.
-    #[error("the record is damaged")]
+    #[error("{}", text::MALFORMED)]
     Malformed,
     /// It is larger than any real one.
-    #[error("the record is too large to be valid")]
+    #[error("{}", text::TOO_LARGE)]
     TooLarge,
     /// A difference without the sample before it.
-    #[error("the record is a difference from an unknown sample")]
+    #[error("{}", text::NO_BASE)]
     NoBase,
     /// The compressed block does not decompress.
-    #[error("the compressed data of the record is damaged")]
+    #[error("{}", text::COMPRESSION)]
     Compression,
     /// Written by a later version in another form.
-    #[error("the record belongs to a later version")]
+    #[error("{}", text::VERSION)]
     Version,
 }
 

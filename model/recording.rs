@@ -29,6 +29,8 @@ pub use read::{Damage, ReadAt, Reader, When};
 pub use stream::{Item, Stream};
 pub use summary::{Summary, key_body, split_key};
 
+use crate::locale::recording::error as text;
+
 /// Version of the file's form.
 pub const VERSION: u32 = 2;
 
@@ -36,19 +38,19 @@ pub const VERSION: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It does not begin as a recording does.
-    #[error("not a topotop recording")]
+    #[error("{}", text::FOREIGN)]
     Foreign,
     /// Another form of the file.
-    #[error("format version {0} is newer than {VERSION}: use a later topotop")]
+    #[error("{}", text::Later { version: &.0, known: &VERSION })]
     Later(u32),
     /// The header block is damaged.
-    #[error("the header is damaged")]
+    #[error("{}", text::HEADER)]
     Header,
     /// It cannot be read.
     #[error("{0}")]
     Read(String),
     /// A sample that does not fit.
-    #[error("a sample takes {0} bytes, more than a segment of this recording: increase --max-size")]
+    #[error("{}", text::TooLarge { bytes: &.0 })]
     TooLarge(u64),
     /// A sample that cannot be encoded or decoded.
     #[error(transparent)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use topotop_collectors::Root;
 use topotop_collectors::capture::{Entry, Report, Settings, capture};
-use topotop_model::locale::error as text;
+use topotop_model::locale::{capture as words, error as text};
 
 /// What `capture` takes.
 #[derive(Clone, Debug, clap::Args)]
@@ -50,9 +50,14 @@ fn top_directory(output: &Path) -> Option<PathBuf> {
 
 fn say(report: Report) {
     let Report { files, bytes, lost } = report;
-    let gone = if lost > 0 { format!(", {lost} missing or unreadable") } else { String::new() };
+    let kib = bytes / 1024;
+    let said = if lost > 0 {
+        words::WrittenLost { files: &files, kib: &kib, lost: &lost }.to_string()
+    } else {
+        words::Written { files: &files, kib: &kib }.to_string()
+    };
     // Standard error may be closed; the archive is there all the same.
-    let _ = writeln!(io::stderr(), "{files} files, {} KiB{gone}", bytes / 1024);
+    let _ = writeln!(io::stderr(), "{said}");
 }
 
 /// Writes the archive.

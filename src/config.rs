@@ -191,7 +191,7 @@ impl Config {
         let config: Self = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
-            format!("line {line}: {}", error.message().replace('\n', " "))
+            text::ConfigLine { line: &line, error: &error.message().replace('\n', " ") }.to_string()
         })?;
         crate::keymap::Keymap::new(&config.keys)?;
         Ok(config)

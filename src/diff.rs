@@ -201,7 +201,7 @@ fn fold(
     if let Some(frame) = &newest {
         side.note_settings(frame);
     }
-    let (first, last) = side.span().ok_or_else(|| format!("{}: cannot read any sample", said.file))?;
+    let (first, last) = side.span().ok_or_else(|| error::UnreadRecording { path: &said.file }.to_string())?;
     (said.from_wall_ns, said.to_wall_ns) = (first.wall_ns, last.wall_ns);
     said.seconds = last.mono_ns.saturating_sub(first.mono_ns) as f64 / 1e9;
     (said.samples, said.block) = (side.samples(), side.block());

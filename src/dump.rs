@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
         match part.write(&mut files) {
             Ok(Ok(0)) => {}
             Ok(Ok(damaged)) => {
-                complaints.push(format!("topotop: {}: damaged in {damaged} places: samples are missing\n", part.name));
+                complaints.push(format!("topotop: {}\n", text::DamagedCount { path: &part.name, count: &damaged }));
             }
             Ok(Err(error)) => {
                 written = Err(error);

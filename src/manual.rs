@@ -4,6 +4,7 @@ use crate::action::{Group, TABLE};
 use crate::help;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use topotop_model::locale::error::ManualFailed;
 
 /// A completion script.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Vec<u8> {
@@ -36,7 +37,7 @@ pub(crate) fn page() -> Result<Vec<u8>, String> {
         }
         out.write_all(tail().as_bytes())
     })();
-    written.map_err(|error: std::io::Error| format!("the manual page: {error}"))?;
+    written.map_err(|error: std::io::Error| ManualFailed { error: &error }.to_string())?;
     Ok(out)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::derive::Deriver;
 use topotop_model::frame::{Frame, Process};
+use topotop_model::locale::error::PlanFailed;
 use topotop_model::locale::plan as text;
 use topotop_model::plan::{Numa, Per, Program, Request, Taken, allowed, numa, taken};
 use topotop_model::text::from_bytes;
@@ -213,7 +214,7 @@ impl Surroundings {
 
 fn write(plan: &Numa, format: &str) -> Result<(), String> {
     let text = match format {
-        "json" => serde_json::to_string(plan).map_err(|error| format!("the plan: {error}"))? + "\n",
+        "json" => serde_json::to_string(plan).map_err(|error| PlanFailed { error: &error }.to_string())? + "\n",
         _ => plan.text(),
     };
     crate::output::print(text.as_bytes())

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use topotop_collectors::{Root, Sampler};
 use topotop_model::anonymise::{Anonymiser, Names};
 use topotop_model::derive::Settings;
-use topotop_model::locale::error as errors;
+use topotop_model::locale::{error as errors, pair};
 use topotop_model::recording::{About, Limits};
 use topotop_model::{Snapshot, Table as _};
 
@@ -120,7 +120,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     let watched = signals::watch(!args.command.is_empty(), move |signal| signals.send(Event::Signal(signal)).is_ok())
         // Before the sampler can run again.
         .and_then(|()| signal_hook::flag::register(signal_hook::consts::SIGCONT, Arc::clone(&stopped)));
-    watched.map_err(|error| own(format!("signals: {error}")))?;
+    watched.map_err(|error| own(errors::Signals { error: &error }.to_string()))?;
 
     let begun = Instant::now();
     let mut sampler = Sampler::new(root, &plan.options);
@@ -135,7 +135,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     let mut judge = JudgedWriter::new(derived, plan.judge.clone());
     let mut writer = Writer::start(&args.target(), about).map_err(own)?;
     judge.put(&first, &mut writer);
-    let refusal = writer.refusal().map(|refusal| format!("-o {}: {refusal}", args.output.display()));
+    let refusal = writer.refusal().map(|refusal| pair(format_args!("-o {}", args.output.display()), refusal));
     let sink = Sink::new(writer);
     let mut recorder = Recorder::new(args, sink.clone(), verbose);
     if let Some(refusal) = refusal {

@@ -105,12 +105,12 @@ pub(crate) fn run(
     root: impl FnOnce() -> Result<Root, String>,
     plan: Plan,
 ) -> Result<(), String> {
-    let (ending, theirs) = UnixStream::pair().map_err(|error| format!("signals: {error}"))?;
+    let (ending, theirs) = UnixStream::pair().map_err(|error| errors::Signals { error: &error }.to_string())?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let theirs = theirs.try_clone();
         theirs
             .and_then(|theirs| signal_hook::low_level::pipe::register(signal, theirs))
-            .map_err(|error| format!("signals: {error}"))?;
+            .map_err(|error| errors::Signals { error: &error }.to_string())?;
     }
     let feed = Feed::default();
     let pages = Pages::new(feed.clone(), args.expose_names);

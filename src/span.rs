@@ -181,9 +181,7 @@ fn ends<S: ReadAt>(reader: &Reader<S>, events: &[(u64, Event)], text: &str) -> R
     // What is wrong with the likeliest of its ends says more than that it is wrong.
     let (from, to) = text.split_once("..").or_else(|| text.split_once('-')).unwrap_or((text, ""));
     let reason = [from, to].into_iter().find_map(|part| end(reader, events, part).err());
-    Err(reason.unwrap_or_else(|| {
-        format!("invalid span `{}`: use 10:00-10:05, 30s-90s, mark:A-mark:B, command or all", printable(text))
-    }))
+    Err(reason.unwrap_or_else(|| errors::InvalidSpan { text: &printable(text) }.to_string()))
 }
 
 /// One end: nothing, `start`, `end`, `mark:NAME` or a [`Moment`]; `-30s` is before the end.

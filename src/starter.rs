@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use topotop_collectors::metrics::{Started, Starter};
 use topotop_model::Reason;
+use topotop_model::locale::error::HelperFailed;
 
 /// How a helper's answer says what came of a program.
 const STARTED: u8 = b's';
@@ -43,7 +44,7 @@ struct Helper {
 
 /// Starts the helper; before this process gives rights away.
 pub(crate) fn spawn() -> Result<Arc<dyn Starter>, String> {
-    let wrong = |error: std::io::Error| format!("the helper for programs: {error}");
+    let wrong = |error: std::io::Error| HelperFailed { error: &error }.to_string();
     let (own, theirs) = UnixStream::pair().map_err(wrong)?;
     let mut command = Command::new(OWN);
     command.arg0("topotop").args([VERB, &theirs.as_raw_fd().to_string()]).args(std::env::args_os().skip(1));

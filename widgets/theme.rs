@@ -4,6 +4,7 @@ use crate::themes;
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use topotop_model::locale::theme as text;
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $role:ident = $name:literal),+ $(,)?) => {
@@ -169,12 +170,12 @@ impl Theme {
         let file: File = toml::from_str(text).map_err(|error| ThemeError(error.message().to_owned()))?;
         if let Some(unknown) = file.roles.keys().find(|name| Role::ALL.iter().all(|role| role.name() != name.as_str()))
         {
-            return Err(ThemeError(format!("unknown role `{unknown}`")));
+            return Err(ThemeError(text::UnknownRole { name: unknown }.to_string()));
         }
         let mut styles = Vec::with_capacity(Role::ALL.len());
         for role in Role::ALL {
-            let spec =
-                file.roles.get(role.name()).ok_or_else(|| ThemeError(format!("role `{}` is missing", role.name())))?;
+            let missing = || ThemeError(text::NoRole { name: &role.name() }.to_string());
+            let spec = file.roles.get(role.name()).ok_or_else(missing)?;
             styles.push(style(spec, &file.palette)?);
         }
         Ok(Self { name: file.name, styles })
@@ -237,7 +238,7 @@ fn style(spec: &Spec, palette: &BTreeMap<String, String>) -> Result<Style, Theme
             "italic" => Modifier::ITALIC,
             "underlined" => Modifier::UNDERLINED,
             "reversed" => Modifier::REVERSED,
-            other => return Err(ThemeError(format!("unknown modifier `{other}`"))),
+            other => return Err(ThemeError(text::UnknownModifier { name: &other }.to_string())),
         });
     }
     Ok(style)
@@ -246,5 +247,5 @@ fn style(spec: &Spec, palette: &BTreeMap<String, String>) -> Result<Style, Theme
 /// A palette name, a name that ratatui knows, `#rrggbb`, or an index of the 256 colours.
 fn colour(name: &str, palette: &BTreeMap<String, String>) -> Result<Color, ThemeError> {
     let name = palette.get(name).map_or(name, String::as_str);
-    name.parse().map_err(|_| ThemeError(format!("unknown colour `{name}`")))
+    name.parse().map_err(|_| ThemeError(text::UnknownColour { name: &name }.to_string()))
 }

@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use topotop_model::Reason;
+use topotop_model::locale::metric::source as texts;
 
 /// The time limit of a page, from connecting to its last byte.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
@@ -30,24 +31,23 @@ pub struct Url {
 
 impl Url {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let rest = text.strip_prefix("http://").ok_or_else(|| format!("{text}: use http://"))?;
+        let rest = text.strip_prefix("http://").ok_or_else(|| texts::NoScheme { text: &text }.to_string())?;
         let (host, path) = match rest.find(['/', '?']) {
             Some(at) => rest.split_at_checked(at).unwrap_or_default(),
             None => (rest, ""),
         };
         if path.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
-            return Err(format!("{text}: percent-encode blanks and non-ASCII characters (%20)"));
+            return Err(texts::NotEncoded { text: &text }.to_string());
         }
         // The colon of a port, not one of an address in brackets.
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !port.contains(']') => {
                 let port = port.parse().ok().filter(|port| *port > 0);
-                (name, port.ok_or_else(|| format!("{text}: use a port from 1 to 65535"))?)
+                (name, port.ok_or_else(|| texts::InvalidPort { text: &text }.to_string())?)
             }
             _ => (host, 80),
         };
-        let addresses =
-            local(name).ok_or_else(|| format!("{text}: use a loopback address: 127.0.0.1, [::1] or localhost"))?;
+        let addresses = local(name).ok_or_else(|| texts::NotLoopback { text: &text }.to_string())?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
         Ok(Self { addresses, host: host.to_owned(), path })

@@ -2,6 +2,7 @@
 
 use regex_lite::Regex;
 use std::sync::OnceLock;
+use topotop_model::locale::metric::source::InvalidSelector;
 
 /// How a number is picked.
 #[derive(Clone, Debug)]
@@ -109,7 +110,7 @@ pub struct Selector {
 impl Selector {
     /// `name` or `name{label="x",other="y"}`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("#{text}: write #/REGEX/ or #name{{label=\"x\"}}");
+        let wrong = || InvalidSelector { text: &text }.to_string();
         let (name, rest) = split_name(text);
         if name.is_empty() {
             return Err(wrong());

@@ -7,10 +7,11 @@ use regex_lite::Regex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use topotop_model::locale::metric::source as texts;
+use topotop_model::locale::{Text, pair};
 
 /// The forms of a source, for help and errors.
-pub const FORMS: &str = "/REGEX/ or stderr:/REGEX/ (what `record -- COMMAND` prints), file:PATH, command:PROGRAM ARGUMENTS, \
-     http://127.0.0.1:PORT/PATH; #/REGEX/ or #name{label=\"x\"} after one of the last three selects the number";
+pub const FORMS: Text = texts::FORMS;
 
 /// A number that does not come again is dropped after this time.
 pub const STALE: Duration = Duration::from_secs(30);
@@ -63,9 +64,9 @@ impl Metric {
     pub fn new(name: &str, source: &str) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | ':');
         if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(plain) {
-            return Err(format!("invalid name {name:?}: use at most {MOST_NAME} letters, digits and _ . - :"));
+            return Err(texts::InvalidName { name: &format!("{name:?}"), most: &MOST_NAME }.to_string());
         }
-        let parsed = parse(source).map_err(|error| format!("{name}: {error}"))?;
+        let parsed = parse(source).map_err(|error| pair(name, error))?;
         Ok(Self {
             name: name.to_owned(),
             text: source.to_owned(),
@@ -85,7 +86,7 @@ impl Metric {
     fn split(text: &str) -> Result<Self, String> {
         let (name, source) = text
             .split_once('=')
-            .ok_or_else(|| format!("invalid metric {text:?}: use NAME=SOURCE, where SOURCE is {FORMS}"))?;
+            .ok_or_else(|| texts::InvalidMetric { text: &format!("{text:?}"), forms: &FORMS }.to_string())?;
         Self::new(name, source)
     }
 
@@ -107,7 +108,7 @@ fn parse(text: &str) -> Result<Source, String> {
     }
     if let Some(rest) = text.strip_prefix("file:") {
         let (path, pick) = picked(rest)?;
-        return if path.is_empty() { Err("file: has no path".to_owned()) } else { Ok(Source::File(path.into(), pick)) };
+        return if path.is_empty() { Err(texts::NO_PATH.into()) } else { Ok(Source::File(path.into(), pick)) };
     }
     if let Some(rest) = text.strip_prefix("command:") {
         let (line, pick) = picked(rest)?;
@@ -117,7 +118,7 @@ fn parse(text: &str) -> Result<Source, String> {
         let (url, pick) = picked(text)?;
         return Ok(Source::Url(Url::parse(url)?, pick));
     }
-    Err(format!("invalid source {text:?}: use {FORMS}"))
+    Err(texts::InvalidSource { text: &format!("{text:?}"), forms: &FORMS }.to_string())
 }
 
 /// The text between slashes.
@@ -147,7 +148,7 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     while let Some(c) = chars.next() {
         match (c, quote) {
             ('\\', None | Some('"')) => {
-                word.get_or_insert_default().push(chars.next().ok_or("command: ends with a backslash")?);
+                word.get_or_insert_default().push(chars.next().ok_or(texts::BACKSLASH)?);
             }
             ('\'' | '"', None) => {
                 quote = Some(c);
@@ -160,8 +161,8 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     }
     words.extend(word);
     match (quote, words.first()) {
-        (Some(quote), _) => Err(format!("command: unclosed {quote}")),
-        (None, None) => Err("command: has no program".to_owned()),
+        (Some(quote), _) => Err(texts::Unclosed { quote: &quote }.to_string()),
+        (None, None) => Err(texts::NO_PROGRAM.into()),
         (None, Some(_)) => Ok(words),
     }
 }

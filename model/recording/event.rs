@@ -1,8 +1,8 @@
 //! What happened beside the samples.
 
 use super::{RecordedFinding, RecordedFix};
-use crate::locale::judge;
 use crate::locale::recording::event as words;
+use crate::locale::{judge, translated};
 use serde::{Deserialize, Serialize};
 
 /// The longest valid event, in bytes.
@@ -11,6 +11,8 @@ pub const MAX_EVENT: usize = 64 << 10;
 pub const MAX_TEXT: usize = 2048;
 /// The most words of a command.
 const MAX_WORDS: usize = 256;
+/// What notes and reasons are made of, which are written in English.
+const CAUSES: [&str; 2] = ["recording.cause.", "recording.error."];
 
 /// Something that happened while recording, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,12 +80,15 @@ impl What {
     /// A short line about it.
     pub fn text(&self) -> String {
         match self {
-            Self::Mark { text } | Self::Note { text } => text.clone(),
+            Self::Mark { text } => text.clone(),
+            Self::Note { text } => translated(&CAUSES, text).into_owned(),
             Self::Start { command } => words::Started { command: &command.join(" ") }.to_string(),
             Self::Exit { status: Some(status), .. } => words::EndedWithStatus { status }.to_string(),
             Self::Exit { signal: Some(signal), .. } => words::EndedBySignal { signal }.to_string(),
             Self::Exit { .. } => words::ENDED.to_string(),
-            Self::Skipped { samples, reason } => words::Skipped { count: *samples, reason }.to_string(),
+            Self::Skipped { samples, reason } => {
+                words::Skipped { count: *samples, reason: &translated(&CAUSES, reason) }.to_string()
+            }
             Self::FindingOpened(finding) => judge::Opened { rule: &finding.rule, title: &finding.title }.to_string(),
             Self::FindingCleared(finding) => judge::Cleared { rule: &finding.rule, title: &finding.title }.to_string(),
             Self::Fix(fix) => fix.text(),
@@ -128,7 +133,22 @@ fn words(command: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{MAX_EVENT, What};
+    use crate::locale::recording::cause;
+    use crate::locale::{LANGUAGES, in_english, with};
     use proptest::prelude::*;
+
+    #[test]
+    fn what_was_written_in_english_is_shown_in_the_language_of_the_reader() {
+        let reason = cause::DISK_SLOW.english().to_owned();
+        let text = in_english(|| cause::ClockBack { seconds: &"1.5" }.to_string());
+        let (skipped, note) = (What::Skipped { samples: 2, reason }, What::Note { text });
+        for language in LANGUAGES {
+            with(language, || {
+                assert!(skipped.text().contains(cause::DISK_SLOW.as_str()), "{}", skipped.text());
+                assert_eq!(note.text(), cause::ClockBack { seconds: &"1.5" }.to_string());
+            });
+        }
+    }
 
     #[test]
     fn kinds_of_later_versions_are_kept_apart() {

@@ -1,6 +1,8 @@
 //! Fixes in a recording.
 
 use crate::frame::Applied;
+use crate::locale::recording::fix as words;
+use crate::locale::{Text, translated};
 use serde::{Deserialize, Serialize};
 
 /// The most characters of a text.
@@ -47,14 +49,14 @@ impl From<FixState> for &'static str {
 
 impl FixState {
     /// It in a word or two.
-    pub fn word(self) -> &'static str {
+    pub fn word(self) -> Text {
         match self {
-            Self::Applied => "fix applied",
-            Self::Partial => "fix partly applied",
-            Self::Failed => "fix failed",
-            Self::Undone => "fix undone",
-            Self::Verdict => "verdict",
-            Self::Other => "a fix",
+            Self::Applied => words::APPLIED,
+            Self::Partial => words::PARTIAL,
+            Self::Failed => words::FAILED,
+            Self::Undone => words::UNDONE,
+            Self::Verdict => words::VERDICT,
+            Self::Other => words::UNKNOWN,
         }
     }
 }
@@ -82,7 +84,8 @@ pub struct RecordedFix {
 impl RecordedFix {
     /// A short line about it.
     pub fn text(&self) -> String {
-        let detail = if self.detail.is_empty() { String::new() } else { format!(" ({})", self.detail) };
+        let detail = translated(&["recording.fix.test_invalid"], &self.detail);
+        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
         let sign = if matches!(self.state, FixState::Failed | FixState::Partial) { "✗" } else { "✓" };
         format!("{sign} {}: {}{detail}", self.state.word(), self.title)
     }

@@ -6,6 +6,7 @@ mod play;
 mod scan;
 
 use super::{About, Error, HEAD_BYTES, HEADER_BYTES, Head, Header, Kind};
+use crate::locale::recording::damage as text;
 use find::Searched;
 use scan::{Table, Window as Bytes};
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ pub struct When {
 
 /// Bytes that are no longer what was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("damaged at byte {offset}: {what}")]
+#[error("{}", text::Place { offset: &.offset, what: &.what })]
 pub struct Damage {
     /// Where in the file.
     pub offset: u64,
@@ -192,8 +193,7 @@ impl<S: ReadAt> Reader<S> {
         let bytes = self.bytes.get(&self.source, at, HEAD_BYTES)?;
         let begun = Head::parse(bytes).is_some_and(|head| head.segment == segment.id)
             || (rest < HEAD_BYTES as u64 && bytes.starts_with(&super::SYNC));
-        let what = "the file is truncated within a record";
-        begun.then(|| Damage { offset: at, bytes: rest, what: what.to_owned() })
+        begun.then(|| Damage { offset: at, bytes: rest, what: text::TRUNCATED.to_string() })
     }
 
     /// True if the recording was closed well: nothing will follow.

@@ -2,6 +2,7 @@
 
 use super::{About, Damage, Error, Event, HEAD_BYTES, HEADER_BYTES, Head, Header, Kind, SYNC, What, split_key};
 use crate::codec::{self, Record};
+use crate::locale::recording::{damage as text, error};
 use crate::{Snapshot, Stamp};
 use std::io::Read;
 
@@ -58,7 +59,7 @@ impl<R: Read> Stream<R> {
             closed: false,
         };
         if !stream.fill(HEADER_BYTES)? {
-            return Err(if stream.rest().is_empty() { Error::Read("it is empty".to_owned()) } else { Error::Foreign });
+            return Err(if stream.rest().is_empty() { Error::Read(error::EMPTY.to_string()) } else { Error::Foreign });
         }
         stream.header = Header::parse(stream.rest().get(..HEADER_BYTES).unwrap_or_default())?;
         stream.drop_bytes(HEADER_BYTES);
@@ -131,12 +132,12 @@ impl<R: Read> Stream<R> {
         let base = self.base.as_ref().filter(|base| base.0.checked_add(1) == Some(head.number)).map(|base| &base.1);
         if !key && base.is_none() {
             let reported = std::mem::replace(&mut self.reported, true);
-            let reported = if reported { None } else { damage("differences from a lost sample") };
+            let reported = if reported { None } else { damage(text::LOST_BASE.as_str()) };
             self.base = None;
             return reported;
         }
         let Some(payload) = (if key { split_key(body).map(|parts| parts.2) } else { Some(body) }) else {
-            return damage("a key frame is incomplete");
+            return damage(text::KEY_INCOMPLETE.as_str());
         };
         let stamp = Stamp { wall_ns: head.wall_ns, mono_ns: head.mono_ns, ..Stamp::default() };
         match codec::decode(base, &Record { stamp, key, bytes: payload.to_vec() }) {
@@ -173,7 +174,7 @@ impl<R: Read> Stream<R> {
             }
         }
         let bytes = self.offset - offset;
-        Ok(Damage { offset, bytes, what: "records are lost".to_owned() })
+        Ok(Damage { offset, bytes, what: text::RECORDS_LOST.to_string() })
     }
 
     /// Reads until so many bytes are there; false at the end of the stream.

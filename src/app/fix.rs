@@ -334,7 +334,11 @@ impl App {
     fn event_of(&mut self, state: FixState, detail: &str) -> Effect {
         let stamp = self.newest.frame.stamp;
         let well = !matches!(state, FixState::Failed | FixState::Partial);
-        let word = if state == FixState::Verdict { detail.split(':').next().unwrap_or_default() } else { state.word() };
+        let word = if state == FixState::Verdict {
+            detail.split(':').next().unwrap_or_default()
+        } else {
+            state.word().as_str()
+        };
         self.marks.push(Mark { mono_ns: stamp.mono_ns, wall_ns: stamp.wall_ns, text: word.to_owned(), well });
         self.marks.drain(..self.marks.len().saturating_sub(MARKS));
         let run = self.running();

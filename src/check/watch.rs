@@ -19,6 +19,7 @@ use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::{self, Judge, Judgement};
+use topotop_model::locale::error::Signals;
 use topotop_model::rules::{Finding, Rule, RuleId, Severity, Subject};
 use topotop_model::{Snapshot, Window, waiting};
 
@@ -206,7 +207,8 @@ pub(crate) fn sample(
 ) -> Result<bool, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Signals { error: &error }.to_string())?;
     }
     let (live, captured) = (root.is_live(), root.stamps().len());
     let mut sampler = Sampler::new(root, &plan.options);

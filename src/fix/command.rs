@@ -176,7 +176,8 @@ fn print(text: &str) -> Result<(), String> {
 }
 
 fn print_json(value: &impl serde::Serialize) -> Result<(), String> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| format!("the document: {error}"))?;
+    let text =
+        serde_json::to_string_pretty(value).map_err(|error| text::DocumentFailed { error: &error }.to_string())?;
     print(&(text + "\n"))
 }
 

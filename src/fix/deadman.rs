@@ -63,7 +63,7 @@ pub fn arm(program: &Path, directory: &Path, number: u64, seconds: u32) -> Resul
 
 /// The same with this program's own file.
 pub(crate) fn arm_this(directory: &Path, number: u64, seconds: u32) -> Result<Armed, String> {
-    let program = std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| text::OwnFile { error: &error }.to_string())?;
     arm(&program, directory, number, seconds)
 }
 

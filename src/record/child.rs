@@ -53,8 +53,10 @@ pub(super) fn hold(words: &[String], streaming: bool, metrics: &[Metric]) -> Res
             command.stderr(Stdio::piped());
         }
     };
-    let gate = Gate::hold(words, streams)
-        .map_err(|error| Failure { status: 126, text: format!("{program}: {error}: no recording was made") })?;
+    let gate = Gate::hold(words, streams).map_err(|error| {
+        let text = errors::CommandFailed { command: &program, error: &error }.to_string();
+        Failure { status: 126, text }
+    })?;
     Ok(Held { gate, program, streaming, on_output, on_error })
 }
 

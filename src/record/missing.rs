@@ -3,7 +3,8 @@
 use crate::units;
 use std::time::Duration;
 use topotop_model::Stamp;
-use topotop_model::locale::{Text, recording as text};
+use topotop_model::locale::recording::cause as text;
+use topotop_model::locale::{Text, in_english};
 use topotop_model::recording::What;
 
 /// A wall clock that is corrected gently goes wrong by less than this many ns …
@@ -48,22 +49,25 @@ pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, late: Del
     let mut events = Vec::new();
     let slept_ns = boot_ns.saturating_sub(mono_ns);
     if slept_ns >= interval_ns {
-        let reason = text::WasSuspended { time: &units::span(slept_ns / 1_000_000_000) }.to_string();
+        let slept = || text::WasSuspended { time: &units::span(slept_ns / 1_000_000_000) }.to_string();
+        let reason = in_english(slept);
         events.push(What::Skipped { samples: slept_ns / interval_ns, reason });
     }
     // A sample may be half an interval late and is still the one that was due.
     let missed = mono_ns.saturating_add(interval_ns / 2) / interval_ns;
     if missed > 1 {
-        events.push(What::Skipped { samples: missed - 1, reason: late.reason().to_string() });
+        events.push(What::Skipped { samples: missed - 1, reason: late.reason().english().to_owned() });
     }
     let step_ns = after.wall_ns.saturating_sub(before.wall_ns).saturating_sub_unsigned(boot_ns);
     if step_ns.saturating_abs() > SLEW_NS + (boot_ns / SLEW_PER_NS) as i64 {
         let seconds = format!("{:.1}", step_ns.unsigned_abs() as f64 / 1e9);
-        let text = if step_ns > 0 {
-            text::ClockForward { seconds: &seconds }.to_string()
-        } else {
-            text::ClockBack { seconds: &seconds }.to_string()
-        };
+        let text = in_english(|| {
+            if step_ns > 0 {
+                text::ClockForward { seconds: &seconds }.to_string()
+            } else {
+                text::ClockBack { seconds: &seconds }.to_string()
+            }
+        });
         events.push(What::Note { text });
     }
     events

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
-use topotop_model::locale::{output, recording as text};
+use topotop_model::locale::{output, pair, recording as text};
 use topotop_model::recording::What;
 use topotop_model::text::printable;
 
@@ -199,7 +199,7 @@ impl Recorder {
             self.status = 2;
         }
         match trouble {
-            Some(trouble) => report_line(&format!("{}: {trouble}", summary(&self.name, &status, self.begun.elapsed()))),
+            Some(trouble) => report_line(&pair(summary(&self.name, &status, self.begun.elapsed()), trouble)),
             None if status.gone => {}
             None => {
                 self.report(&status);
@@ -214,12 +214,13 @@ impl Recorder {
 /// What a recording has become.
 pub(crate) fn summary(name: &str, status: &Status, over: Duration) -> String {
     let size = topotop_widgets::parts::number::bytes(status.bytes as f64);
-    let missing = if status.skipped > 0 { format!(", {} missing", status.skipped) } else { String::new() };
-    format!(
-        "{name}: {} samples{missing}, {size} over {}",
-        status.samples,
-        crate::units::span(over.as_secs_f64().round() as u64)
-    )
+    let (samples, missing) = (status.samples, status.skipped);
+    let time = crate::units::span(over.as_secs_f64().round() as u64);
+    if missing > 0 {
+        text::SummaryMissing { name: &name, samples: &samples, missing: &missing, size: &size, time: &time }.to_string()
+    } else {
+        text::Summary { name: &name, samples: &samples, size: &size, time: &time }.to_string()
+    }
 }
 
 fn report_line(text: &str) {

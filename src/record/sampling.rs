@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use topotop_collectors::Sampler;
 use topotop_model::Stamp;
 use topotop_model::anonymise::Anonymiser;
+use topotop_model::locale::recording::cause;
 use topotop_model::recording::{Event, What};
 
 /// Rates over less than this, or half an interval, say little: a last sample that is so near to the one before it is left
@@ -87,8 +88,7 @@ impl Sampling {
     fn once(&mut self, woken_late: Duration) {
         // A defect costs a sample, not the recording.
         if catch_unwind(AssertUnwindSafe(|| self.sample(woken_late))).is_err() {
-            let reason = "internal error: please report it with `topotop capture`";
-            self.sink.event(What::Skipped { samples: 1, reason: reason.to_owned() });
+            self.sink.event(What::Skipped { samples: 1, reason: cause::INTERNAL.english().to_owned() });
         }
     }
 

@@ -6,7 +6,8 @@ use crate::span;
 use crate::trust::said;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use topotop_model::locale::output as text;
+use topotop_model::locale::recording::cause;
+use topotop_model::locale::{in_english, output as text};
 use topotop_model::recording::{About, Chunk, Composer, Event, Join, Limits, What};
 use topotop_model::text::printable;
 
@@ -55,7 +56,7 @@ impl Copy {
             let mut put = || -> Result<(), String> {
                 if std::mem::take(&mut hole) {
                     let seconds = (stamp.mono_ns - self.last_mono_ns) / 1_000_000_000;
-                    let text = format!("next recording starts here, after a gap of {seconds} s");
+                    let text = in_english(|| cause::NextRecording { seconds: &seconds }.to_string());
                     let event = Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what: What::Note { text } };
                     self.event(event)?;
                 }

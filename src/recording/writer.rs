@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use topotop_model::Snapshot;
+use topotop_model::locale::{Text, in_english, recording as text};
 use topotop_model::recording::{About, Chunk, Composer, Event, Limits, Place, What};
 
 /// How often what was written is put on the disk for good.
@@ -90,7 +91,7 @@ pub struct Writer {
     shared: Arc<Shared>,
     /// Bytes that may wait.
     backlog: u64,
-    slow: &'static str,
+    slow: Text,
     epoch: u64,
     skipped: u64,
     /// Missing samples that the recording reports.
@@ -112,17 +113,15 @@ impl Writer {
     /// Makes the file, which must not exist, or takes standard output. The error is one line.
     pub fn start(target: &Target, about: About) -> Result<Self, String> {
         let (sink, limits, backlog, slow) = match target {
-            Target::File { path, limits } => {
-                (Sink::create(path)?, Some(*limits), FILE_BACKLOG, "the disk was too slow")
-            }
+            Target::File { path, limits } => (Sink::create(path)?, Some(*limits), FILE_BACKLOG, text::cause::DISK_SLOW),
             // Nothing waits: what is sent next is as fresh as the link allows.
-            Target::Stdout => (Sink::stdout(), None, 0, "the link was too slow"),
+            Target::Stdout => (Sink::stdout(), None, 0, text::cause::LINK_SLOW),
         };
         let shared = Arc::new(Shared::default());
         let (orders, inbox) = channel();
         let thread = Thread { sink, shared: Arc::clone(&shared), failed_epoch: None, dirty: false };
         let builder = std::thread::Builder::new().name("writer".to_owned());
-        builder.spawn(move || thread.run(&inbox)).map_err(|error| format!("the writer: {error}"))?;
+        builder.spawn(move || thread.run(&inbox)).map_err(|error| text::WriterFailed { error: &error }.to_string())?;
         Ok(Self {
             composer: Composer::new(about, limits),
             orders,
@@ -172,7 +171,7 @@ impl Writer {
             self.tell_again();
         }
         if self.shared.outstanding.load(Ordering::Acquire) > self.backlog {
-            self.skip(self.slow);
+            self.skip(self.slow.english());
             return;
         }
         self.tell_what_waits();
@@ -189,7 +188,7 @@ impl Writer {
             }
             Err(error) => {
                 self.trouble = Some(error.to_string());
-                self.skip(&error.to_string());
+                self.skip(&in_english(|| error.to_string()));
             }
         }
     }
@@ -260,7 +259,7 @@ impl Writer {
         }
         let (done, wait) = channel();
         if self.orders.send(Order::Close(done)).is_ok() && wait.recv_timeout(CLOSE) == Err(RecvTimeoutError::Timeout) {
-            self.trouble = Some(format!("{}: the end is missing", self.slow));
+            self.trouble = Some(text::EndMissing { why: &self.slow }.to_string());
         }
         self.status()
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
 use topotop_model::judge::{self, Judge};
-use topotop_model::locale::error as errors;
+use topotop_model::locale::{error as errors, pair};
 use topotop_model::recording::{About, Item, Stream};
 use topotop_model::{Snapshot, Window};
 
@@ -196,11 +196,11 @@ fn stream(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if args.from.is_some() || args.to.is_some() {
-        return Err(Failure::In("--from, --to: not available for a stream: use a file".to_owned()));
+        return Err(Failure::In(errors::STREAM_SPAN.to_string()));
     }
     let stdin = path == Path::new("-");
-    let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let wrong = |error: &dyn std::fmt::Display| Failure::In(format!("{name}: {error}"));
+    let name = if stdin { errors::STANDARD_INPUT.to_string() } else { path.display().to_string() };
+    let wrong = |error: &dyn std::fmt::Display| Failure::In(pair(&name, error));
     let input: Box<dyn std::io::Read> = if stdin {
         Box::new(std::io::stdin())
     } else {

@@ -30,6 +30,7 @@ use topotop_model::Stamp;
 use topotop_model::align::Offset;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::judge;
+use topotop_model::locale::{Text, error as errors, pair, replay as text};
 
 /// A message to the player.
 #[derive(Debug)]
@@ -81,7 +82,7 @@ enum Clocks {
     /// No match found: wall clocks are used as they are.
     Wall,
     /// What both did shows it.
-    Measured(Offset, &'static str),
+    Measured(Offset, Text),
 }
 
 impl Clocks {
@@ -96,12 +97,13 @@ impl Clocks {
 
     fn text(&self) -> String {
         match self {
-            Self::Unknown => "comparing clocks".to_owned(),
-            Self::OneBoot => "same clock (same boot)".to_owned(),
-            Self::Wall => topotop_model::locale::replay::CLOCKS_AS_SET.into(),
+            Self::Unknown => text::CLOCKS_COMPARING.to_string(),
+            Self::OneBoot => text::CLOCKS_OF_BOOT.to_string(),
+            Self::Wall => text::CLOCKS_AS_SET.to_string(),
             Self::Measured(offset, by) => {
-                let percent = offset.confidence * 100.0;
-                format!("clocks {:+.2}s {by} ({percent:.0}% match)", offset.ns as f64 / 1e9)
+                let (seconds, percent) = (offset.ns as f64 / 1e9, offset.confidence * 100.0);
+                let (offset, percent) = (format!("{seconds:+.2}"), format!("{percent:.0}"));
+                text::ClocksMeasured { offset: &offset, by, percent: &percent }.to_string()
             }
         }
     }
@@ -142,19 +144,19 @@ fn names(files: &[PathBuf], readers: &[Box<dyn SampleReader>]) -> Vec<String> {
 fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn SampleReader>, String> {
     let is_stdin = path == Path::new("-");
     // A file that standard input was redirected from is a file, not a stream.
-    let wrong = |error: std::io::Error| format!("standard input: {error}");
+    let wrong = |error: std::io::Error| pair(errors::STANDARD_INPUT, error);
     let stream = if is_stdin { Some(stdin::stream().map_err(wrong)?) } else { None };
     let path = stream.as_ref().map_or(path, |(_, path)| path);
-    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let metadata = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
+    let name = if is_stdin { errors::STANDARD_INPUT.to_string() } else { path.display().to_string() };
+    let metadata = std::fs::metadata(path).map_err(|error| pair(&name, error))?;
     if metadata.is_file() {
         return Ok(Box::new(FileReader::begin(path)?));
     }
     if stream.as_ref().is_some_and(|(stream, _)| stream.is_terminal()) {
-        return Err(topotop_model::locale::error::PIPED_RECORDING.into());
+        return Err(errors::PIPED_RECORDING.into());
     }
     if metadata.is_dir() {
-        return Err(topotop_model::locale::error::IsDirectory { path: &name }.to_string());
+        return Err(errors::IsDirectory { path: &name }.to_string());
     }
     let messages = messages.clone();
     let wake = move || {
@@ -163,7 +165,7 @@ fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn Sampl
     };
     let input = match stream {
         Some((stream, _)) => stream,
-        None => std::fs::File::open(path).map_err(|error| format!("{name}: {error}"))?,
+        None => std::fs::File::open(path).map_err(|error| pair(&name, error))?,
     };
     let input: Box<dyn std::io::Read + Send> = Box::new(input);
     Ok(Box::new(StreamReader::open(input, &name, wake)?))
@@ -275,7 +277,7 @@ fn clocks(buffers: &[ReplayBuffer]) -> Clocks {
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let builder = std::thread::Builder::new().name(name.to_owned());
-    builder.spawn(work).map(drop).map_err(|error| topotop_model::locale::error::NoThread { error: &error }.to_string())
+    builder.spawn(work).map(drop).map_err(|error| errors::NoThread { error: &error }.to_string())
 }
 
 impl Drop for Replay {

@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use topotop_model::fix::row;
 use topotop_model::journal::Applied;
 use topotop_model::locale::dialog::fix as text;
-use topotop_model::locale::pair;
+use topotop_model::locale::{pair, translated};
 use topotop_model::text::printable;
 
 /// The frame with the title.
@@ -142,7 +142,10 @@ fn parameters(dialog: &Dialog, typed: &str) -> String {
     let one = typed.split_whitespace().rev().find_map(named).or(all.first().filter(|_| all.len() == 1));
     match one {
         Some(parameter) if parameter.unit.is_empty() => pair(format_args!("{}=", parameter.name), parameter.about),
-        Some(parameter) => pair(format_args!("{}= ({})", parameter.name, parameter.unit), parameter.about),
+        Some(parameter) => {
+            let unit = translated(&["parameter."], parameter.unit);
+            pair(format_args!("{}= ({unit})", parameter.name), parameter.about)
+        }
         None => all.iter().map(|parameter| format!("{}=", parameter.name)).collect::<Vec<_>>().join("  "),
     }
 }

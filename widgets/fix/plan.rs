@@ -84,7 +84,7 @@ impl Writer<'_> {
         let one = |parameter: &Parameter| match (dialog.set().and_then(|set| set.get(parameter.name)), parameter.unit) {
             (Some(value), _) => format!("{}={value}", parameter.name),
             (None, "") => parameter.name.to_owned(),
-            (None, unit) => format!("{} ({unit})", parameter.name),
+            (None, unit) => aside(parameter.name, translated(&["parameter."], unit)),
         };
         let all: Vec<String> = fix.parameters.iter().map(one).collect();
         if !all.is_empty() {

@@ -10,7 +10,7 @@ use topotop_model::fix::Verdict;
 use topotop_model::fix::verification::{Phase, Progress};
 use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::locale::dialog::fix as text;
-use topotop_model::locale::{aside, join, pair};
+use topotop_model::locale::{aside, join, pair, translated};
 use topotop_model::text::printable;
 
 /// Failed items listed, at most.
@@ -28,6 +28,7 @@ pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, run: &Run, width: u16) -> Doc {
     items(cx, &mut doc, run, width);
     if let Some((done, of, unit)) = run.progress.filter(|_| run.doing == Doing::Applying) {
         let share = done as f64 / (of.max(1)) as f64;
+        let unit = translated(&["unit."], unit);
         bar(cx, &mut doc, share, &text::Progress { done: &done, total: &of, unit: &unit }.to_string(), width);
     }
     undone(cx, &mut doc, run, width);

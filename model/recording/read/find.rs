@@ -2,6 +2,7 @@
 
 use super::scan::MOST_RECORD;
 use super::{HEAD_BYTES, HEADER_BYTES, Head, Kind, MAX_SLOTS, PIECE, ReadAt, Reader, Segment, when};
+use crate::locale::recording::damage as text;
 
 /// What was found in a slot, as long as it begins and ends the same.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,11 +31,11 @@ impl<S: ReadAt> Reader<S> {
             match self.first_key(start, end) {
                 Some((at, head)) => {
                     if at > start {
-                        self.note(start, at - start, "the start of a segment is lost");
+                        self.note(start, at - start, text::START_LOST.as_str());
                     }
                     found.push(Segment { id: head.segment, start: at, end, number: head.number, when: when(&head) });
                 }
-                None if !self.is_blank(start, end) => self.note(start, end - start, "a segment without a key frame"),
+                None if !self.is_blank(start, end) => self.note(start, end - start, text::NO_KEY.as_str()),
                 None => {}
             }
         }

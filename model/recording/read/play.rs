@@ -4,6 +4,7 @@ use super::scan::{Place, read_record};
 use super::{Cursor, Damage, HEAD_BYTES, ReadAt, Reader};
 use crate::codec::{self, Record};
 use crate::judge::save::MAX_STATE;
+use crate::locale::recording::damage as text;
 use crate::recording::{Head, Kind, split_key};
 use crate::{Snapshot, Stamp, Window};
 
@@ -15,7 +16,7 @@ impl<S: ReadAt> Reader<S> {
     /// before the last one, so that slower sections have two generations.
     pub fn window_at(&mut self, number: u64) -> Result<Window, Damage> {
         self.cursor = None;
-        let missing = || Damage { offset: 0, bytes: 0, what: format!("sample {number} is not in the recording") };
+        let missing = || Damage { offset: 0, bytes: 0, what: text::NoSample { number: &number }.to_string() };
         let number = u32::try_from(number).map_err(|_| missing())?;
         let route = self.route(number).ok_or_else(missing)?;
         if let Some(window) = self.window_in_place(&route) {
@@ -159,12 +160,11 @@ impl<S: ReadAt> Reader<S> {
     /// The codec's record of a sample, and how many bytes it takes in the file.
     fn sample(&self, place: &Place) -> Result<(u64, Record), Damage> {
         let damage = |bytes: u64, what: &str| Damage { offset: place.offset, bytes, what: what.to_owned() };
-        let (head, record) =
-            self.record(place).ok_or_else(|| damage(HEAD_BYTES as u64, "a record has a wrong checksum"))?;
+        let (head, record) = self.record(place).ok_or_else(|| damage(HEAD_BYTES as u64, text::CHECKSUM.as_str()))?;
         let body = record.get(HEAD_BYTES..).unwrap_or_default();
         let key = head.kind == Kind::Key;
         let payload = if key { split_key(body).map(|parts| parts.2) } else { Some(body) };
-        let payload = payload.ok_or_else(|| damage(head.bytes(), "a key frame is incomplete"))?;
+        let payload = payload.ok_or_else(|| damage(head.bytes(), text::KEY_INCOMPLETE.as_str()))?;
         let stamp = Stamp { wall_ns: head.wall_ns, mono_ns: head.mono_ns, ..Stamp::default() };
         Ok((head.bytes(), Record { stamp, key, bytes: payload.to_vec() }))
     }

@@ -1,6 +1,7 @@
 //! From one head to the next; past damage to the next record that proves itself.
 
 use super::{Damage, ReadAt, Segment, When, read_full, when};
+use crate::locale::recording::damage as text;
 use crate::recording::{HEAD_BYTES, Head, Kind, SYNC, TAIL_BYTES};
 
 /// Bytes that are read at once.
@@ -213,13 +214,13 @@ impl Table {
             let Ok((next, _)) = bytes.resync(source, at + 1, segment.end, |head| head.segment == segment.id) else {
                 // What was not overwritten yet of an older segment may follow the newest one.
                 if !is_newest {
-                    damage.push(lost(at, segment.end - at, "the end of a segment is lost"));
+                    damage.push(lost(at, segment.end - at, text::END_LOST.as_str()));
                     self.done = true;
                 }
                 self.vain = Some(bytes.looks);
                 break;
             };
-            damage.push(lost(at, next - at, "records are lost"));
+            damage.push(lost(at, next - at, text::RECORDS_LOST.as_str()));
             at = next;
         }
         self.scanned_to = at;

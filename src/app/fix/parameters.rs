@@ -4,6 +4,8 @@ use super::super::{App, Effect, edit};
 use crossterm::event::{KeyCode, KeyEvent};
 use std::collections::BTreeMap;
 use topotop_model::fix::Plan;
+use topotop_model::locale::chrome;
+use topotop_model::locale::dialog::fix as text;
 use topotop_widgets::fix::{Choice, Stage};
 
 impl App {
@@ -17,7 +19,7 @@ impl App {
             pairs.extend(first.filter(|_| pairs.is_empty()).map(|first| format!("{}=", first.name)));
             dialog.editing = Some(pairs.join(" "));
         } else if let Some(fix) = dialog.fix() {
-            dialog.note = Some(format!("{} has no parameters", fix.id));
+            dialog.note = Some(text::NoParameters { fix: &fix.id }.to_string());
         }
     }
 
@@ -61,12 +63,10 @@ impl App {
 
     fn planned(&self, typed: &str) -> Result<(BTreeMap<String, String>, Plan), String> {
         let dialog = self.fixing.as_ref().ok_or_else(String::new)?;
-        let fix = dialog.fix().ok_or_else(|| topotop_model::locale::dialog::fix::NOTHING_CHOSEN.to_string())?;
+        let fix = dialog.fix().ok_or_else(|| text::NOTHING_CHOSEN.to_string())?;
         let set = fix.parse_set(typed)?;
         let (rule, subject) = (dialog.rule, &dialog.subject);
-        let finding = self
-            .found(rule, subject)
-            .ok_or_else(|| format!("{rule} has cleared: the newest sample no longer shows it"))?;
+        let finding = self.found(rule, subject).ok_or_else(|| chrome::FindingCleared { rule: &rule }.to_string())?;
         let metric = self.own_metric();
         let plan = (fix.plan)(&self.case(&finding, &set, metric.as_deref()));
         plan.map(|plan| (set, plan)).map_err(|refusal| refusal.text(fix, rule.as_str(), subject))

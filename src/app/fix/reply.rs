@@ -5,6 +5,7 @@ use crate::fix::order::{Order, Reply};
 use topotop_model::fix::{Plan, Verification};
 use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::locale::fix::apply as text;
+use topotop_model::locale::recording::fix::TEST_INVALID;
 use topotop_model::recording::FixState;
 use topotop_widgets::fix::{Doing, Run, Stage, Undone};
 
@@ -128,10 +129,10 @@ fn applied(app: &mut App, reply: Reply) -> Vec<Effect> {
     effects
 }
 
-/// What a measurement that runs meanwhile is worth from here on.
+/// What a measurement that runs meanwhile is worth from here on: in English, as recordings have it.
 fn void(run: &Run) -> String {
     let is_void = run.resolved.plan.steps.iter().any(|step| {
         matches!(step.target, topotop_model::fix::Target::Channels { .. } | topotop_model::fix::Target::Rings { .. })
     });
-    if is_void { "the load test is invalid from here on".to_owned() } else { String::new() }
+    if is_void { TEST_INVALID.english().to_owned() } else { String::new() }
 }

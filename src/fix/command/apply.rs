@@ -16,6 +16,7 @@ use topotop_model::fix::verification::FEWEST;
 use topotop_model::fix::{Plan, Resolved, Restore, Risk};
 use topotop_model::journal::{Applied, Outcome};
 use topotop_model::locale::cli::fix as text;
+use topotop_model::locale::error::Signals;
 use topotop_model::text::printable;
 
 /// What came of a confirmed application.
@@ -158,7 +159,7 @@ fn stopping() -> Result<Arc<AtomicBool>, String> {
     register(signal_hook::consts::SIGINT, &stop)
         .and_then(|()| register(signal_hook::consts::SIGTERM, &stop))
         .and_then(|()| register(signal_hook::consts::SIGHUP, &gone))
-        .map_err(|error| format!("signals: {error}"))?;
+        .map_err(|error| Signals { error: &error }.to_string())?;
     Ok(stop)
 }
 

@@ -54,7 +54,7 @@ pub(super) fn write_channels(interface: &Interface<'_>, value: &str) -> Result<(
             () if last.is_some_and(|last| receive <= last) => {
                 "requested channel counts are too low for existing indirection table settings"
             }
-            () => "the driver rejects these counts, or AF_XDP sockets or filters use queues that would be removed",
+            () => text::COUNTS_REJECTED.as_str(),
         };
         trouble(errno, if errno == Errno::INVAL { said } else { "" })
     })

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use topotop_model::locale::{output as text, pair};
 use topotop_model::recording::Chunk;
 use topotop_model::text::printable;
 
@@ -36,8 +37,8 @@ impl Sink {
         let name = printable(&path.display().to_string()).into_owned();
         let file = crate::folder::new_file(path);
         let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{name}: file exists: choose another name or remove it"),
-            _ => format!("{name}: {}", crate::trust::said(&error)),
+            io::ErrorKind::AlreadyExists => pair(&name, text::EXISTS),
+            _ => pair(&name, crate::trust::said(&error)),
         })?;
         Ok(Self::File { file, end: 0 })
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use topotop_model::codec::{self, Record};
 use topotop_model::derive::Settings;
-use topotop_model::locale::error as errors;
+use topotop_model::locale::{error as errors, join, recording as text};
 use topotop_model::recording::{Event, Limits, What};
 use topotop_model::{Snapshot, Stamp};
 
@@ -103,11 +103,11 @@ impl ScreenRecording {
         let (done, wait) = channel();
         let status = self.feed.send(RecorderMessage::End(done)).ok().and_then(|()| wait.recv_timeout(PATIENCE).ok());
         let status = status.unwrap_or_else(|| Status {
-            trouble: Some("the disk was too slow: the end is missing".to_owned()),
+            trouble: Some(text::EndMissing { why: &text::cause::DISK_SLOW }.to_string()),
             ..lock(&self.status).clone()
         });
         let said = summary(&self.path, &status, self.past + self.begun.elapsed());
-        status.trouble.map_or(said.clone(), |trouble| format!("{said}; {trouble}"))
+        status.trouble.map_or(said.clone(), |trouble| format!("{said}{}{trouble}", join::CLAUSES))
     }
 }
 

@@ -16,6 +16,7 @@ use topotop_model::align::{self, Offset};
 use topotop_model::derive::Deriver;
 use topotop_model::history::Headline;
 use topotop_model::judge::{Judge, Judgement};
+use topotop_model::locale::{Text, replay as text};
 use topotop_model::recording::{Event, RecordedFindings, Summary, What, When};
 
 /// A request.
@@ -41,7 +42,7 @@ pub(super) enum Update {
     /// Findings that appeared and cleared from the start on.
     Swept(usize, SweepResult),
     /// The clock of the second machine against that of the first, and what showed it.
-    Clocks(Option<(Offset, &'static str)>),
+    Clocks(Option<(Offset, Text)>),
 }
 
 /// Recordings with more samples are first searched for holes by minutes, not by samples.
@@ -147,7 +148,7 @@ impl Indexer {
     }
 
     /// Compares the load of both machines over the time that, by their clocks, both recorded, and some minutes around.
-    fn clocks(&mut self) -> Option<(Offset, &'static str)> {
+    fn clocks(&mut self) -> Option<(Offset, Text)> {
         let mut spans = Vec::new();
         for (reader, _) in &mut self.readers {
             reader.refresh();
@@ -168,8 +169,8 @@ impl Indexer {
             align::offset(&series(seen.first()?), &series(seen.get(1)?))
         };
         let traffic = compare(|headline| headline.nic_bytes.map(|(rx, tx)| rx + tx));
-        let traffic = traffic.map(|offset| (offset, "by network traffic"));
-        traffic.or_else(|| compare(|headline| headline.busy).map(|offset| (offset, "by CPU load")))
+        let traffic = traffic.map(|offset| (offset, text::BY_TRAFFIC));
+        traffic.or_else(|| compare(|headline| headline.busy).map(|offset| (offset, text::BY_LOAD)))
     }
 
     /// Headlines with the wall time that they are of.

@@ -3,7 +3,7 @@
 use super::sample_reader::{After, Next, SampleReader};
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use topotop_model::locale::replay as text;
+use topotop_model::locale::{error as errors, pair, replay as text};
 use topotop_model::recording::{About, Damage, Event, Item, Stream, Summary, When};
 use topotop_model::ring::{Log as _, Ring};
 use topotop_model::{Snapshot, Stamp, Window, codec};
@@ -50,7 +50,7 @@ impl Received {
                 self.events.drain(..surplus);
                 self.events.retain(|event| event.0 >= oldest);
             }
-            Item::Damage(damage) => self.trouble = Some(format!("stream {damage}")),
+            Item::Damage(damage) => self.trouble = Some(text::StreamDamage { damage: &damage }.to_string()),
         }
     }
 }
@@ -71,7 +71,7 @@ impl StreamReader {
         name: &str,
         wake: impl Fn() + Send + 'static,
     ) -> Result<Self, String> {
-        let mut stream = Stream::open(input).map_err(|error| format!("{name}: {error}"))?;
+        let mut stream = Stream::open(input).map_err(|error| pair(name, error))?;
         let about = stream.about().clone();
         let ring = Ring::new(RETAINED);
         let received = Arc::new(Mutex::new(Received { ring, events: Vec::new(), over: None, trouble: None }));
@@ -97,7 +97,7 @@ impl StreamReader {
             }
         };
         let builder = std::thread::Builder::new().name("stream".to_owned());
-        builder.spawn(read).map_err(|error| format!("{name}: cannot start a thread: {error}"))?;
+        builder.spawn(read).map_err(|error| errors::ThreadOf { name: &name, error: &error }.to_string())?;
         Ok(Self { about, received, base: None })
     }
 
@@ -140,8 +140,7 @@ impl SampleReader for StreamReader {
             let received = self.received();
             received.position(sample).map(|at| received.ring.records_for(at))
         };
-        let records =
-            records.ok_or_else(|| lost(topotop_model::locale::error::SampleGone { sample: &sample }.to_string()))?;
+        let records = records.ok_or_else(|| lost(errors::SampleGone { sample: &sample }.to_string()))?;
         let window = codec::window(&records).map_err(|error| lost(error.to_string()))?;
         self.base = Some((sample, window.now.clone()));
         Ok(window)
