@@ -388,7 +388,7 @@ fn a_full_file_system_is_at_capacity_and_limits_nobody() {
     assert_eq!(figure(&frame).as_deref(), Some("file system /var at 70% of 1000"), "inodes, of which fewer are left");
     assert_eq!(verdict(&frame, ResourceKind::FileSystem), Verdict::HasHeadroom);
     frame.disks[0].mounts[0] = mount("/", 0, 900);
-    assert_eq!(figure(&frame).as_deref(), Some("file system / at 100% of 100 GiB"));
+    assert_eq!(figure(&frame).as_deref(), Some("file system / at 100% of 100.0 GiB"));
     assert_eq!(verdict(&frame, ResourceKind::FileSystem), Verdict::Full);
     assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
     frame.disks[0].mounts[0].fs = "squashfs".into();
