@@ -38,7 +38,7 @@ measured: setup setup-test ## effects of fixes and the verdicts on them, in roun
 # Real programs of Debian's packages, each driven into one known limit: control groups and network namespaces, so as root.
 # ARGS="quota redis" picks scenarios by parts of their names, --answers-only leaves out the reliefs, --keep DIR keeps
 # recordings, --write-docs writes docs/limits.md.
-limits: build setup-test ## whether the headline names what limits: 29 loads, each relieved in turn; wants the machine to itself
+limits: build setup-test ## whether the headline names what limits: 32 loads, each relieved in turn; wants the machine to itself
 	@TOPOTOP_LIMITS=1 TOPOTOP_BIN=$${TOPOTOP_BIN:-target/release/topotop} $(CARGO) test --locked $(FEATURES) --test limits -- $(ARGS)
 
 # Two hundred kills of a recording, a CPU that goes offline for a moment, Erlang nodes on one CPU, groups at their limit.

@@ -21,6 +21,8 @@ const ASLEEP: f64 = 0.9;
 const RUNS: f64 = 0.5;
 /// The fewest samples that say something.
 const SAMPLES: u64 = 10;
+/// The share of its time from which on a process does nothing but ask another one of this machine.
+const ASKS: f64 = 0.8;
 /// The least part of what all processes want that a process must want to be what the load is about.
 const BEARS: f64 = 0.1;
 /// The least part of what the application with most load wants of one that is not held up by anything.
@@ -59,7 +61,8 @@ pub struct Waiting<'a> {
 pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let applications = applications(frame);
     let all: f64 = applications.iter().map(Application::wants).sum();
-    let most = applications.iter().map(Application::wants).fold(0.0, f64::max);
+    // One of which too little was sampled leads all the same.
+    let most = loads(frame).into_values().fold(0.0, f64::max);
     let bears = applications.iter().filter(|application| application.wants() >= all * BEARS && all > 0.0);
     let found = bears.filter_map(|application| {
         let (wait, share) = longest(frame, application)?;
@@ -86,6 +89,15 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
         causes.find(|(.., waiting)| waiting.is_of(server)).map(|(.., waiting)| *waiting)
     });
     Some(behind.unwrap_or(most))
+}
+
+/// What each program in each group wants.
+fn loads(frame: &Frame) -> BTreeMap<(&str, &str), f64> {
+    let mut all = BTreeMap::new();
+    for process in frame.processes.iter().filter(|process| !process.kernel) {
+        *all.entry((&*process.cgroup, &*process.comm)).or_insert(0.0) += wants(process);
+    }
+    all
 }
 
 /// Processes of one program in one group, such as the workers of a server.
@@ -228,10 +240,11 @@ fn rank(class: WaitClass) -> u8 {
 }
 
 impl Waiting<'_> {
-    /// True if an idle machine is idle for it: a process that does some work waits for a lock or for each answer, or one that
-    /// transfers data for the other end or the network.
+    /// True if an idle machine is idle for it: a process that does some work waits for a lock, for each answer or nearly all
+    /// the time for a process of this machine, or one that transfers data for the other end or the network.
     fn is_cause(&self) -> bool {
-        let held = self.class == WaitClass::Lock || self.one_by_one().is_some();
+        let asks = self.class == WaitClass::Local && self.share >= ASKS;
+        let held = self.class == WaitClass::Lock || self.one_by_one().is_some() || asks;
         wants(self.process) >= IDLE && held || self.streams()
     }
 

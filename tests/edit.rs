@@ -105,7 +105,7 @@ fn parts_become_one_again() {
     // Rows of two recordings are never the same one: no rate across the seam.
     assert!(merged[60]["cpus"][0].get("busy").is_none(), "{}", merged[60]["cpus"][0]);
     let events = info(dir.path(), "merged.rec")["events"].to_string();
-    assert!(events.contains("the next recording starts here") && events.contains("warm"), "{events}");
+    assert!(events.contains("next recording starts here") && events.contains("warm"), "{events}");
 }
 
 #[test]

@@ -132,7 +132,11 @@ fn answer(
     let is_limit = matches!(held.outcome, Outcome::Limited | Outcome::Imbalance);
     let limiting = limiting.filter(|_| is_limit);
     let lasts = |kind| state.suspects.get(&kind).is_some_and(|window| window.limiting) || !outcome_is_known(state);
-    let unknown = unknown(members, lasts);
+    let mut unknown = unknown(members, lasts);
+    if unknown.is_empty() && outcome_is_known(state) {
+        // What was unknown until just now: the answer stands for a while.
+        unknown = listed(members).iter().filter(|resource| lasts(resource.kind)).cloned().collect();
+    }
     let next = next(inputs, members, limiting);
     let mut resource = limiting.map(|member| member.resource.clone());
     let finding = resource.as_mut().and_then(|resource| {

@@ -76,6 +76,9 @@ impl Bottleneck {
             let label = resource.kind.label();
             let named =
                 [label.as_str(), &owner].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            if resource.note.as_str().is_empty() {
+                return named;
+            }
             text::Detail { resource: &named, details: &resource.note }.to_string()
         };
         let mut all: Vec<String> = self.unknown.iter().map(one).collect();

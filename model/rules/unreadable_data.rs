@@ -53,19 +53,28 @@ fn judge(context: &mut RuleContext<'_>) {
     });
 }
 
-/// Busy processes whose counters could not be read, the busiest first.
+/// Processes whose counters could not be read: the busy ones, the busiest first, else all where they are few.
 fn hidden(frame: &Frame) -> Vec<String> {
     let denied = |gap: &Gap| gap.reason == Reason::PermissionDenied && &*gap.path == "proc/*/io";
     if !frame.gaps.iter().any(denied) {
         return Vec::new();
     }
-    let busy = |process: &&Process| process.cpu_cores.is_some_and(|cores| cores >= BUSY) && !process.kernel;
-    let unread = |process: &&Process| process.read_bytes_per_second.is_none();
-    let mut processes: Vec<&Process> = frame.processes.iter().filter(busy).filter(unread).collect();
+    // One that has just started has no rates yet.
+    let old = |process: &&Process| process.cpu_cores.is_some() && !process.kernel;
+    let unread = |process: &&Process| old(process) && process.read_bytes_per_second.is_none();
+    let busy = |process: &&Process| process.cpu_cores.is_some_and(|cores| cores >= BUSY);
+    let all = || frame.processes.iter().filter(unread);
+    let mut processes: Vec<&Process> = all().filter(busy).collect();
+    // A few are named whatever they do: they are why the files are listed.
+    if processes.is_empty() && frame.interval_seconds.is_some() && all().count() <= FEW {
+        processes = all().collect();
+    }
     processes.sort_by(|a, b| b.cpu_cores.partial_cmp(&a.cpu_cores).unwrap_or(Ordering::Equal).then(a.pid.cmp(&b.pid)));
     processes.iter().map(|process| format!("{} ({})", process.comm, process.pid)).collect()
 }
 
+/// Processes that are few enough to be named.
+const FEW: usize = 3;
 /// CPUs that a process uses whose missing counters matter.
 const BUSY: f64 = 0.05;
 

@@ -40,6 +40,8 @@ pub(crate) struct Headline {
     pub(crate) name: String,
     unknown: String,
     confidence: String,
+    /// What the load waits for.
+    waits: String,
 }
 
 /// What a run of `check` said.
@@ -82,6 +84,8 @@ pub(crate) fn judge(scenario: &Scenario, text: &str) -> Result<Answer, String> {
     let is_late = right_from.is_none_or(|from| from > LATEST);
     let outcome = match outcome(scenario, &headline) {
         Outcome::Hit if is_late => Outcome::Inconclusive,
+        // That nothing limits is half an answer without what the load waits for.
+        Outcome::Hit if !headline.says_waits(scenario) => Outcome::Miss,
         outcome => outcome,
     };
     Ok(Answer {
@@ -108,12 +112,20 @@ impl Headline {
             name: text("name"),
             unknown: unknown.unwrap_or_default(),
             confidence: text("confidence"),
+            waits: value.pointer("/waiting/sentence").and_then(Value::as_str).unwrap_or_default().to_owned(),
         }
+    }
+
+    /// True where it says what the load waits for, if it has to.
+    fn says_waits(&self, scenario: &Scenario) -> bool {
+        let due = scenario.answer.waits.as_ref().filter(|_| !matches!(self.verdict.as_str(), "limited" | "imbalance"));
+        due.is_none_or(|due| Regex::new(due).is_ok_and(|regex| regex.is_match(&self.waits)))
     }
 
     /// In a few words.
     pub(crate) fn words(&self) -> String {
-        let parts = [&self.verdict, &self.resource, &self.name, &self.subject, &self.unknown, &self.confidence];
+        let parts =
+            [&self.verdict, &self.resource, &self.name, &self.subject, &self.unknown, &self.confidence, &self.waits];
         let words: Vec<&str> = parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         if words.is_empty() { "no answer".to_owned() } else { words.join(" · ") }
     }

@@ -64,6 +64,9 @@ pub(crate) struct Answer {
     /// A pattern.
     #[serde(default)]
     pub(crate) name: Option<String>,
+    /// What the load waits for where nothing is at its limit, a pattern of the sentence.
+    #[serde(default)]
+    pub(crate) waits: Option<String>,
 }
 
 /// A change that removes a limit, and its way back.
