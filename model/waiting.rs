@@ -21,8 +21,6 @@ const ASLEEP: f64 = 0.9;
 const RUNS: f64 = 0.5;
 /// The fewest samples that say something.
 const SAMPLES: u64 = 10;
-/// The share of its time from which on a process does nothing but ask another one of this machine.
-const ASKS: f64 = 0.8;
 /// The least part of what all processes want that a process must want to be what the load is about.
 const BEARS: f64 = 0.1;
 /// The least part of what the application with most load wants of one that is not held up by anything.
@@ -95,7 +93,9 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
 fn loads(frame: &Frame) -> BTreeMap<(&str, &str), f64> {
     let mut all = BTreeMap::new();
     for process in frame.processes.iter().filter(|process| !process.kernel) {
-        *all.entry((&*process.cgroup, &*process.comm)).or_insert(0.0) += wants(process);
+        // Short programs are seen in the process that starts them alone.
+        let children = process.children_cores.filter(|cores| cores.is_finite()).unwrap_or(0.0);
+        *all.entry((&*process.cgroup, &*process.comm)).or_insert(0.0) += wants(process) + children;
     }
     all
 }
@@ -240,11 +240,10 @@ fn rank(class: WaitClass) -> u8 {
 }
 
 impl Waiting<'_> {
-    /// True if an idle machine is idle for it: a process that does some work waits for a lock, for each answer or nearly all
-    /// the time for a process of this machine, or one that transfers data for the other end or the network.
+    /// True if an idle machine is idle for it: a process that does some work waits for a lock or for each answer, or one that
+    /// transfers data for the other end or the network.
     fn is_cause(&self) -> bool {
-        let asks = self.class == WaitClass::Local && self.share >= ASKS;
-        let held = self.class == WaitClass::Lock || self.one_by_one().is_some() || asks;
+        let held = self.class == WaitClass::Lock || self.one_by_one().is_some();
         wants(self.process) >= IDLE && held || self.streams()
     }
 

@@ -123,5 +123,15 @@ mod tests {
         let mut calm = demo::tiny();
         calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(CpuShares::default()));
         assert!(list(line, &calm, 80, 1).starts_with(" ✓ nothing at its limit"), "{}", list(line, &calm, 80, 1));
+        for process in &mut calm.processes {
+            (process.cpu_cores, process.run_wait_cores, process.wait_share) = (Some(0.0), Some(0.0), Some(0.0));
+            (process.state, process.blocked_threads, process.io_delay_cores) = ('S', 0, None);
+            process.children_cores = None;
+        }
+        calm.host.blocked = 0.into();
+        for nic in &mut calm.nics {
+            (nic.rx.packets_per_second, nic.tx.packets_per_second) = (Some(1.0), Some(1.0));
+        }
+        assert!(list(line, &calm, 80, 1).starts_with(" · idle, nothing at its limit"), "{}", list(line, &calm, 80, 1));
     }
 }

@@ -35,8 +35,10 @@ pub(super) fn decide(inputs: &Inputs<'_>, members: &mut [Member], state: &mut St
             let soon = held.changed_ns.is_some_and(|last| stamp.mono_ns.saturating_sub(last) < CHANGE_NS);
             let member = members.iter().find(|member| held.is_about(Some(&key(member))));
             let gone = held.resource.is_some() && member.is_none();
+            // Nor does an answer stand that turns out to be the effect of another.
+            let explained = member.zip(limiting).is_some_and(|(old, new)| causes::explains(inputs, new, old));
             wanted.changed_ns = if event { Some(stamp.mono_ns) } else { held.changed_ns };
-            if event && soon && !gone { (held, member) } else { (wanted, limiting) }
+            if event && soon && !gone && !explained { (held, member) } else { (wanted, limiting) }
         }
         None => (wanted, limiting),
     };

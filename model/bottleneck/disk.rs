@@ -30,6 +30,8 @@ const FAR: f64 = 0.05;
 /// Share of the time with a flush under way from which on a disk is at its limit of commits, and still is.
 const FLUSHING: f64 = 0.70;
 const FLUSHING_LEAVES: f64 = 0.50;
+/// Bytes in flight from which on more gain nothing: 8 GB/s times half a millisecond, which no drive of that speed takes.
+const IN_FLIGHT: f64 = 4e6;
 /// Bytes of a request from which on more of them at a time gain nothing.
 const LARGE: f64 = 256.0 * 1024.0;
 /// Bytes read per second from which on reads that no task asked for are an array's check, the share of them that tasks
@@ -85,7 +87,7 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
         (share >= FULL_LEAVES || flooded) && deep(if spins { 1.0 } else { DEEP / 2.0 }) && slow(SLOWER / 2.0);
     // Flushes come one after the other: a disk that does hardly anything else commits no faster.
     let flushing = disk.flush_share.unwrap_or(0.0);
-    let streams = spins && is_sequential(disk);
+    let streams = spins && is_sequential(disk) || in_flight(disk).is_some_and(|bytes| bytes >= IN_FLIGHT);
     (member.enters, member.stays) = (member.enters || busy.0 && streams, member.stays || busy.1 && streams);
     let queues = member.enters;
     member.enters |= flushing >= FLUSHING;
@@ -137,6 +139,13 @@ pub(crate) fn is_asked_for(frame: &Frame, disk: &Disk) -> bool {
     let all = disk.read_bytes_per_second.unwrap_or(0.0);
     let is_known = known > 0 && known as f64 >= READABLE * tasks().count() as f64;
     !is_known || all < RESYNC || read >= UNASKED * all
+}
+
+/// Mean bytes of the requests in flight.
+fn in_flight(disk: &Disk) -> Option<f64> {
+    let requests = disk.reads_per_second? + disk.writes_per_second?;
+    let bytes = disk.read_bytes_per_second? + disk.write_bytes_per_second?;
+    Some(disk.queue_depth? * bytes / requests.max(1.0))
 }
 
 /// True for a disk with moving parts that reads or writes large pieces one after the other as fast as it can.

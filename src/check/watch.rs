@@ -237,3 +237,51 @@ pub(crate) fn sample(
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FailOn, Seen};
+    use topotop_model::bottleneck::{Bottleneck, Confidence, Outcome, Resources};
+    use topotop_model::judge::{Judgement, Standing};
+    use topotop_model::rules::{self, Severity};
+
+    /// Every rule was checked and quiet over so many samples, and this was the answer.
+    fn seen(verdict: Outcome, confidence: Confidence, samples: u64) -> Seen {
+        let mut seen = Seen { complete: true, samples: samples + 1, seconds: samples as f64, ..Seen::default() };
+        let answer = Bottleneck { verdict, confidence, samples, ..Bottleneck::default() };
+        seen.tally.take(&answer, &Resources::default());
+        let rules = rules::ALL.iter().map(|rule| (*rule, Standing::Quiet)).collect();
+        seen.last = Judgement { rules, ..Judgement::default() };
+        seen
+    }
+
+    const WARNING: FailOn = FailOn::Severity(Severity::Warning);
+
+    #[test]
+    fn an_inconclusive_answer_fails_where_it_has_to_be_one() {
+        let status = |verdict, strict| seen(verdict, Confidence::High, 60).status(WARNING, strict);
+        assert_eq!((status(Outcome::Inconclusive, false), status(Outcome::Inconclusive, true)), (0, 2));
+        assert_eq!((status(Outcome::NotSaturated, false), status(Outcome::NotSaturated, true)), (0, 0));
+    }
+
+    #[test]
+    fn what_limits_by_elimination_alone_fails_nothing() {
+        let status = |confidence| seen(Outcome::Limited, confidence, 60).status(FailOn::Limited, false);
+        assert_eq!((status(Confidence::Low), status(Confidence::Medium), status(Confidence::High)), (0, 1, 1));
+    }
+
+    #[test]
+    fn rules_that_need_longer_are_not_checked() {
+        let lacking = |seen: &Seen| -> Vec<_> {
+            rules::ALL.iter().filter(|rule| seen.lacks(rule).is_some()).map(|rule| rule.id.as_str()).collect()
+        };
+        let (short, long) =
+            (seen(Outcome::NotSaturated, Confidence::High, 12), seen(Outcome::NotSaturated, Confidence::High, 30));
+        assert!(lacking(&short).contains(&"MEM-03") && !lacking(&short).contains(&"CPU-01"), "{:?}", lacking(&short));
+        assert_eq!(lacking(&long), [""; 0], "as long as check watches by default");
+        assert_eq!((short.status(WARNING, false), short.status(WARNING, true)), (0, 2));
+        assert_eq!(short.time_for(30), 32);
+        let few = seen(Outcome::Inconclusive, Confidence::Low, 5);
+        assert_eq!(few.status(WARNING, false), 2, "too few samples for an answer");
+    }
+}

@@ -180,10 +180,11 @@ fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
         texts.iter().map(|text| text.width()).sum::<usize>() + LAST_HINT <= usize::from(area.width)
     };
     let all = [&whole, &short, &dense];
-    // Keys of a recording need the room of names.
+    // Keys that go through time need the room of names.
+    let in_time = app.playback.is_some() || app.held.is_some();
     let named: &[_] = match area.width {
-        ..SHORT_IN_REPLAY if app.playback.is_some() => &all[2..],
-        ..NAMED_IN_REPLAY if app.playback.is_some() => &all[1..],
+        ..SHORT_IN_REPLAY if in_time => &all[2..],
+        ..NAMED_IN_REPLAY if in_time => &all[1..],
         _ => &all,
     };
     let texts = named.iter().copied().find(fits).unwrap_or(&numbers);

@@ -20,6 +20,7 @@ pub(super) fn columns(app: &App, picker: &Picker, area: Rect) -> Listing {
             "[ ] "
         };
         let order = match column.sorted {
+            None if !picker.sorts && !column.fits => text::NO_ROOM.as_str(),
             Some(true) => {
                 if unicode {
                     "▼"

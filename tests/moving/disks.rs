@@ -28,6 +28,13 @@ const CASES: &[Case] = &[
         ..Case::QUIET
     },
     Case {
+        name: "a fast drive with megabytes in flight",
+        machine: || busy(&Disk { writes: (3_000, 3_000 << 20, 5.0), busy_ms: 1000, ..Disk::NVME }),
+        others: true,
+        says: &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "disk")],
+        ..Case::QUIET
+    },
+    Case {
         name: "a drive with a deep queue and a low latency",
         machine: || busy(&Disk { writes: (40_000, 40_000 * 4096, 0.4), busy_ms: 1000, ..Disk::NVME }),
         silent: &["IO-01", "IO-02", "IO-05"],

@@ -131,5 +131,8 @@ fn what_other_limits_found_stands_in_until_it_is_judged() {
         known
     });
     assert!(shown.sample.judgement.findings.is_empty());
-    shown.until("the timeline", |sample, _| sample.timeline.changes().first().is_some_and(|change| change.sample > 90));
+    shown.until("the timeline", |sample, _| {
+        let first = sample.timeline.changes().iter().find(|change| &*change.rule == "IRQ-01");
+        first.is_some_and(|change| change.sample > 90)
+    });
 }

@@ -47,11 +47,11 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
             wait.text(Role::Dim, "ms");
         }
         wait.align_right(start);
-        if pen.left() >= 9 {
-            pen.skip(1).text(Role::Dim, "w ").rate(Role::Text, 5, disk.write_bytes_per_second, units::bytes);
-        }
-        if pen.left() >= 9 {
-            pen.skip(1).text(Role::Dim, "r ").rate(Role::Text, 5, disk.read_bytes_per_second, units::bytes);
+        let unit = if pen.left() >= 36 { "/s" } else { "" };
+        for (name, rate) in [("w ", disk.write_bytes_per_second), ("r ", disk.read_bytes_per_second)] {
+            if pen.left() >= 9 {
+                pen.skip(1).text(Role::Dim, name).rate(Role::Text, 5, rate, units::bytes).text(Role::Dim, unit);
+            }
         }
         if pen.left() >= 14 && !disk.writers.is_empty() {
             pen.skip(2);

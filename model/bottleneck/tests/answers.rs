@@ -274,6 +274,21 @@ fn a_fast_drive_at_its_ease_limits_nothing() {
 }
 
 #[test]
+fn a_fast_drive_is_at_its_capacity_where_megabytes_are_in_flight() {
+    let mut frame = machine(&[0.2, 0.2]);
+    frame.host.blocked = Known::Value(1);
+    frame.processes = vec![Process { state: 'D', ..process(10, "fio", 0.1, 0.0) }];
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.queue_depth, disk.await_ms) = (Some(1.0), Some(16.0), Known::Value(5.3));
+    (disk.reads_per_second, disk.writes_per_second) = (Some(0.0), Some(3000.0));
+    (disk.read_bytes_per_second, disk.write_bytes_per_second) = (Some(0.0), Some(3000.0 * 1_048_576.0));
+    assert_eq!(limit(&frame), Some(ResourceKind::Disk));
+    // As many requests of 4 KiB are a small part of what it takes.
+    (frame.disks[0].write_bytes_per_second, frame.disks[0].await_ms) = (Some(3000.0 * 4096.0), Known::Value(0.2));
+    assert_eq!(limit(&frame), None);
+}
+
+#[test]
 fn headroom_is_never_more_than_the_cpus_have_left() {
     let mut frame = machine(&[0.7, 0.6, 0.65, 0.6]);
     frame.processes = (0..10).map(|at| process(10 + at, "worker", 0.25, 0.02)).collect();

@@ -16,6 +16,8 @@ pub struct ColumnInfo {
     pub title: Text,
     /// True if it is among those shown.
     pub shown: bool,
+    /// False for one of those that there is no room for.
+    pub fits: bool,
     /// True if rows can be sorted by it.
     pub sortable: bool,
     /// The order by it, highest first or not; none where another column sorts.
@@ -57,19 +59,21 @@ fn name<R>(column: &Column<R>) -> String {
 
 impl<R: Copy + 'static, K: Clone + PartialEq> Listed for Table<R, K> {
     fn columns(&self) -> Vec<ColumnInfo> {
-        let info = |column: &Column<R>, shown: bool| {
+        let info = |column: &Column<R>, place: Option<usize>| {
             let is_order = self.sort.and_then(|at| self.columns.get(at)).is_some_and(|sort| sort.title == column.title);
             ColumnInfo {
                 name: name(column),
                 title: column.title,
-                shown,
+                shown: place.is_some(),
+                fits: self.places.is_empty() || place.is_none_or(|at| self.places.iter().any(|it| it.column == at)),
                 sortable: column.key.is_some(),
                 sorted: is_order.then_some(self.descending),
             }
         };
         let is_shown = |column: &&Column<R>| self.columns.iter().any(|shown| shown.title == column.title);
         let others = self.known.iter().filter(|column| !is_shown(column));
-        self.columns.iter().map(|column| info(column, true)).chain(others.map(|column| info(column, false))).collect()
+        let shown = self.columns.iter().enumerate().map(|(at, column)| info(column, Some(at)));
+        shown.chain(others.map(|column| info(column, None))).collect()
     }
 
     fn sort_on(&mut self, wanted: &str, descending: Option<bool>) -> bool {
