@@ -24,7 +24,7 @@ build: setup
 test: setup setup-test ## build; every test that needs no virtual machine, and one small virtual machine
 	@TOPOTOP_GUEST=smoke INSTA_UPDATE=no RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} $(CARGO) test --workspace --locked $(FEATURES)
 
-# Small virtual machines, made once of Debian's packages and kept in ~/.cache/topotop-guest. docs/testing.md has the tiers.
+# Small virtual machines, built once from Debian packages and kept in ~/.cache/topotop-guest. docs/testing.md has the tiers.
 # ARGS="one-queue quota" picks scenarios by parts of their names.
 guest: setup setup-test ## every functional scenario in virtual machines
 	@TOPOTOP_GUEST=all $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
@@ -32,22 +32,22 @@ guest: setup setup-test ## every functional scenario in virtual machines
 guest-change: setup setup-test ## the scenarios that a change touches, and a share of the others: what CI runs
 	@TOPOTOP_GUEST=change $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
 
-measured: setup setup-test ## effects of fixes and the verdicts on them, in rounds: wants the machine to itself
+measured: setup setup-test ## effects of fixes and the verdicts on them, in rounds; needs an otherwise idle machine
 	@TOPOTOP_GUEST=measured $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
 
-# Real programs of Debian's packages, each driven into one known limit: control groups and network namespaces, so as root.
-# ARGS="quota redis" picks scenarios by parts of their names, --answers-only leaves out the reliefs, --keep DIR keeps
+# Real programs from Debian packages, each driven into one known limit: control groups and network namespaces, so as root.
+# ARGS="quota redis" picks scenarios by parts of their names, --answers-only tries no remedies, --keep DIR keeps
 # recordings, --write-docs writes docs/limits.md.
-limits: build setup-test ## whether the headline names what limits: 32 loads, each relieved in turn; wants the machine to itself
+limits: build setup-test ## whether the headline names the limit of 32 loads, by trying remedies; needs an otherwise idle machine
 	@TOPOTOP_LIMITS=1 TOPOTOP_BIN=$${TOPOTOP_BIN:-target/release/topotop} $(CARGO) test --locked $(FEATURES) --test limits -- $(ARGS)
 
 # Two hundred kills of a recording, a CPU that goes offline for a moment, Erlang nodes on one CPU, groups at their limit.
-soak: setup setup-test ## tests that take long or disturb the machine
+soak: setup setup-test ## tests that run for a long time or disturb the machine
 	@./scripts/test-tools.sh erl=erlang-base taskset=util-linux
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 record:: log:: trouble::
 
 # ARGS="minutes=20 seed=7"; links, full disks, kills and signals of the ordinary tests run before.
-attack: setup setup-test ## hostile recordings, roots, signals, pages and files, for so many minutes
+attack: setup setup-test ## hostile recordings, roots, signals, pages and files, for the given number of minutes
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- safety:: fixes::killed:: record::faults:: hostile:: fuzzed::
 	@TOPOTOP_ATTACK="$(ARGS)" $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 safety::attack:: safety::extremes::hostile fixes::killed::killed_at
 
@@ -64,21 +64,21 @@ install: ## the program, its manual, completions, units, dashboards, alert rules
 	@BIN="$(BIN)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" ./scripts/install.sh
 
 # TARGET=x86_64-unknown-linux-musl or aarch64-unknown-linux-gnu (or -musl): scripts/dist.sh says which toolchain each needs.
-static: ## a binary without any library, also without libhwloc, for every distribution since Linux 4.18
+static: ## a static binary, without libhwloc, for every distribution with Linux 4.18 or later
 	@TARGET=$(TARGET) ./scripts/dist.sh static
 
 dist: ## .deb, .rpm, tarball, list of components and checksums of the static binary, in target/dist
 	@TARGET=$(TARGET) ./scripts/dist.sh all
 
 # As root: a clean Debian by debootstrap, and the kernels of the virtual machines with nothing but the tarball.
-dist-check: ## whether what `make dist` made installs, runs and leaves without a trace, and runs without any library
+dist-check: ## whether the packages of `make dist` install, run without any library and uninstall cleanly
 	@./scripts/test-tools.sh debootstrap=debootstrap setpriv=util-linux unshare=util-linux
 	@python3 scripts/dist-check.py $(ARGS)
 
-dist-tools: ## what makes packages, into target/tools
+dist-tools: ## install the packaging tools into target/tools
 	@$(CARGO) install --locked --root target/tools cargo-deb@3.8.0 cargo-generate-rpm@0.21.1
 
-demo: setup ## the recording of `topotop demo` again
+demo: setup ## regenerate the recording of `topotop demo`
 	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact moving::demo::writes_the_recording_of_the_demo
 
 audit: setup ## licences, sources and known vulnerabilities of every crate
@@ -92,7 +92,7 @@ setup:
 	@pkg-config --exists $(LIBS) 2>/dev/null || echo "topotop: building without libhwloc; for group objects and device locality install: $(PACKAGES)" >&2
 
 # What the tests use beyond the build: a Python that unpacks captured machines, namespaces and system call traces for
-# unprivileged runs, and what virtual machines are made with.
+# unprivileged runs, and the tools that build virtual machines.
 setup-test:
 	@./scripts/test-tools.sh python3=python3 unshare=util-linux setpriv=util-linux nsenter=util-linux taskset=util-linux \
 	    ionice=util-linux flock=util-linux ip=iproute2 xz=xz-utils ethtool=ethtool strace=strace git=git \
@@ -102,7 +102,7 @@ setup-test:
 	    echo "topotop: no DuckDB for Python: the queries of docs/many-recordings.md are not tested" >&2
 
 # False alarms, power and coverage of verdicts over recorded noise with known effects.
-calibrate: setup ## writes the tables of docs/diff.md again
+calibrate: setup ## regenerate the tables of docs/diff.md
 	@$(CARGO) test -q -p topotop-model --locked --lib -- --ignored --exact diff::calibration::writes_the_tables
 
 pairs: build ## real load tests in pairs (root, apt packages), 45 minutes: ARGS="--only clients,same --repeat 1"
@@ -119,7 +119,7 @@ bench: setup ## a very wide machine, judging it, a day's recording, what recordi
 	@$(CARGO) bench --locked $(FEATURES) --bench day
 	@$(CARGO) bench --locked $(FEATURES) --bench recording
 
-picture: setup ## draw the pictures in the README again
+picture: setup ## regenerate the pictures in the README
 	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact screens::writes_the_picture_of_the_readme replay::screen::writes_the_picture_of_the_readme
 
 clean:

@@ -72,7 +72,7 @@ pub struct Frame {
     pub cgroups: Vec<Cgroup>,
     /// Where control groups are mounted.
     pub cgroup_mounts: Vec<CgroupMount>,
-    /// Block devices without partitions, by name.
+    /// Block devices other than partitions, by name.
     pub disks: Vec<Disk>,
     /// Processes, by pid.
     pub processes: Vec<Process>,

@@ -175,7 +175,7 @@ pub struct Measured {
     pub role: String,
     /// Mean, lower and upper quartile of the window before; absent without valid samples.
     pub before: Option<[f64; 3]>,
-    /// The same for the window after.
+    /// Mean, lower and upper quartile of the window after; absent without valid samples.
     pub after: Option<[f64; 3]>,
     /// `improved`, `worse`, `changed`, `no_change`, `inconclusive`, `only_before`, `only_after`.
     pub verdict: String,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks licences and sources of every crate by deny.toml, where cargo-deny is missing; known vulnerabilities are not."""
+"""Checks licences and sources of every crate against deny.toml if cargo-deny is missing, but not known vulnerabilities."""
 import json, re, subprocess, sys, tomllib
 
 deny = tomllib.load(open("deny.toml", "rb"))

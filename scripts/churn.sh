@@ -6,10 +6,10 @@ minutes=60 forks=200 groups=500 interval=1s
 for pair; do
     case $pair in
         minutes=* | forks=* | groups=* | interval=*) eval "${pair%%=*}=\${pair#*=}" ;;
-        *) echo "churn.sh: $pair is none of minutes=, forks=, groups=, interval=" >&2; exit 2 ;;
+        *) echo "churn.sh: unknown argument $pair: use minutes=, forks=, groups= or interval=" >&2; exit 2 ;;
     esac
 done
-[ "$(id -u)" = 0 ] || { echo "churn.sh: control groups and interfaces are made by root only" >&2; exit 2; }
+[ "$(id -u)" = 0 ] || { echo "churn.sh: only root can create control groups and interfaces" >&2; exit 2; }
 topotop=${TOPOTOP_BIN:-target/release/topotop}
 above=/sys/fs/cgroup/memory
 [ -d "$above" ] || above=/sys/fs/cgroup

@@ -9,7 +9,7 @@ target=${TARGET:-$host}
 fail() { echo "topotop: not packaged: $*" >&2; exit 2; }
 
 # --- the binary -----------------------------------------------------------------------------------------------------
-libs=$(rustc --print target-libdir --target "$target" 2>/dev/null) || fail "rustc knows no target $target"
+libs=$(rustc --print target-libdir --target "$target" 2>/dev/null) || fail "unknown rustc target $target"
 [ -d "$libs" ] || fail "the standard library of $target is missing: rustup target add $target"
 case $target in
 "$host") cc=${CC:-cc} get="install gcc" ;;
@@ -43,7 +43,7 @@ out=$top/target/dist
 name=topotop-$version-$target
 rm -rf "$out"; mkdir -p "$out/root"
 # The program writes its own manual and completions.
-"$bin" --version >/dev/null 2>&1 || fail "$bin does not run here, but has to write its manual and completions: for another" \
+"$bin" --version >/dev/null 2>&1 || fail "$bin does not run here, but must run to write its manual and completions: for another" \
     "architecture install qemu-user-static, or use \`make static\`, which needs none"
 CC=$cc python3 scripts/sbom.py "$target" >"$out/$name.cdx.json"
 CC=$cc python3 scripts/third-party.py "$target" >"$out/THIRD-PARTY"

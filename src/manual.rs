@@ -54,8 +54,8 @@ fn tail() -> String {
     }
     text.push_str(
         ".SH FILES\n.TP\n\\fI$XDG_CONFIG_HOME/topotop/config.toml\\fR\nConfiguration; \
-         \\fBtopotop \\-\\-print\\-config\\fR writes one with every default. Names in parentheses above are those of its \
-         [keys].\n.SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nNo colours.\n.TP\n\\fBTERM\\fR, \\fBCOLORTERM\\fR\nNumber of \
+         \\fBtopotop \\-\\-print\\-config\\fR writes one with every default. The names in parentheses above are keys of its \
+         [keys] section.\n.SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nNo colours.\n.TP\n\\fBTERM\\fR, \\fBCOLORTERM\\fR\nNumber of \
          colours of the terminal.\n.TP\n\\fBLC_ALL\\fR, \\fBLC_CTYPE\\fR, \\fBLANG\\fR\nCharacter set: topotop draws with ASCII characters unless it is UTF\\-8.\n\
          .SH EXIT STATUS\n.TP\n0\nSuccess.\n.TP\n1\n\\fBcheck\\fR and \\fBpreflight\\fR: something that \\fB\\-\\-fail\\-on\\fR names was found; \
          \\fBdiff \\-\\-exit\\-code\\fR: something changed.\n.TP\n2\nError, reported on standard error; with \\fB\\-\\-strict\\fR, incomplete or inconclusive.\n.TP\n3\n\\fBdiff \\-\\-exit\\-code\\fR: not decided.\n\

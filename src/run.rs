@@ -343,7 +343,7 @@ fn root(global: &Global) -> Result<Root, String> {
         None => Root::live().map_err(|error| format!("/: {error}")),
         Some(dir) => {
             let wrong = |what: &str| errors::NoDirectory { path: &dir.display(), why: &what }.to_string();
-            let root = Root::at(dir).map_err(|error| wrong(&error.to_string()))?;
+            let root = Root::at(dir).map_err(|error| wrong(&crate::trust::said(&error)))?;
             if root.exists("proc") || root.exists("sys") { Ok(root) } else { Err(wrong(&errors::NO_PROC_OR_SYS)) }
         }
     }

@@ -66,7 +66,7 @@ fn lasts(cx: &Cx<'_>) -> String {
     let time = (seconds >= 1.0).then(|| text::For { time: &units::lasted(seconds) }.to_string());
     let medium = answer.confidence == Confidence::Medium;
     let parts = [time, medium.then(|| text::MEDIUM_CONFIDENCE.to_string())];
-    parts.into_iter().flatten().map(|part| format!("{}{part}", join::ITEMS)).collect()
+    parts.into_iter().flatten().collect()
 }
 
 /// A text of the model in characters that the terminal can show.

@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(reported(&identity), None, "{identity}");
         }
         let others = [
-            (process(7, 881), "process 7 has exited, its PID now belongs to a) b"),
+            (process(7, 881), "process 7 has exited; its PID now belongs to a) b"),
             (process(8, 880), "process 8 has exited"),
             (process(9, 880), "process 9 has exited"),
             (nic("eth0", 3, ""), "eth0 is a different interface now: index 2, was 3"),

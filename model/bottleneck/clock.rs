@@ -26,7 +26,7 @@ pub enum ClockCause {
     Thermal,
     /// The powersave governor.
     Governor,
-    /// `scaling_max_freq` is below what the CPU could.
+    /// `scaling_max_freq` is below the CPU's maximum.
     Limit,
 }
 

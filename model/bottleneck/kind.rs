@@ -51,7 +51,7 @@ pub enum ResourceKind {
     Ports,
     /// The table of open files.
     Files,
-    /// The control group nearest to its limit of tasks, or the machine.
+    /// The control group nearest to its task limit, or the machine.
     Pids,
 }
 

@@ -35,7 +35,7 @@ pub struct Comparison {
     pub tested: usize,
     /// What measures the work that is done; none where nothing does.
     pub load: Option<Watch>,
-    /// What of each side was measured.
+    /// Which part of each side was measured.
     pub windows: [Window; 2],
     /// Costs per unit of the load.
     pub costs: Vec<CostChange>,

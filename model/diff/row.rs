@@ -29,7 +29,7 @@ pub enum Verdict {
     Worse,
     /// It changed; neither direction is better.
     Changed,
-    /// No difference larger than a bound that is small.
+    /// No difference larger than a small bound.
     NoChange,
     /// Inconclusive: too few valid samples, or too much noise.
     Inconclusive,
@@ -59,7 +59,7 @@ impl Verdict {
     }
 }
 
-/// Where the values of a side lie.
+/// Distribution of the values of a side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Spread {

@@ -19,9 +19,9 @@ pub const DIFF: &str = "topotop.diff/1";
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Diff {
     schema: &'static str,
-    /// The application's own metrics, the load first.
+    /// The application metrics, the load first.
     application: Vec<Change>,
-    /// The metric of the work that costs are per unit of; null where there is none.
+    /// The metric that measures the work that `costs` are divided by; null where there is none.
     work: OrNull<String>,
     /// Costs per unit of work.
     costs: Vec<UnitCost>,
@@ -29,7 +29,7 @@ pub struct Diff {
     biases: Vec<BiasNote>,
     before: Side,
     after: Side,
-    /// What of each side was measured.
+    /// Which part of each side was measured.
     windows: Windows,
     /// How CPUs and nodes were paired: by number (`by_id`), by package, node and core (`by_place`), or only as a whole
     /// (`aggregated`).
@@ -49,7 +49,7 @@ pub struct Diff {
     irq_settings_moved_by_irqbalance: usize,
     /// Rows of processes, groups, interrupts and queues beyond 4,096 of a kind.
     left_out: u64,
-    /// Fixes that were applied or undone from the beginning of what is compared to its end, as the recordings report.
+    /// Fixes applied or undone between the start of the first span and the end of the last, as the recordings report.
     fixes: Vec<FixEvent>,
 }
 
@@ -106,7 +106,7 @@ struct Findings {
     gone: Vec<Finding>,
     /// After only.
     new: Vec<Finding>,
-    /// On both sides, as after.
+    /// Open on both sides, as on the side after.
     both: Vec<Finding>,
     /// On one side; its rule could not be checked on the other.
     unknown: Vec<Finding>,
@@ -152,7 +152,7 @@ struct Change {
     metric: &'static str,
     name: &'static str,
     unit: &'static str,
-    /// The unit that the user gave the application's own metric.
+    /// The unit that the user gave the application metric.
     own_unit: Option<String>,
     better: Better,
     verdict: Verdict,
@@ -166,7 +166,7 @@ struct Change {
     floor: Option<f64>,
     /// The shift in floors.
     weight: Option<f64>,
-    /// Of the shift; autocorrelation and drift included.
+    /// Standard error of the shift; autocorrelation and drift included.
     standard_error: Option<f64>,
     /// Chance of such a shift without a change; findings share one false discovery rate of 1 %.
     p: Option<f64>,

@@ -43,7 +43,7 @@ pub struct Plan<'a> {
 struct Step {
     what: String,
     target: String,
-    /// Of all items, where they are alike; absent where they differ or were not read.
+    /// The old value, if it is the same for all items; absent if they differ or were not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     old: Option<OrNull<String>>,
     new: String,
@@ -115,7 +115,7 @@ pub struct Done {
     pub verdict: OrNull<&'static str>,
     /// Why.
     pub why: OrNull<String>,
-    /// What was measured, the application's own metric first.
+    /// What was measured, the application metric first.
     pub table: OrNull<Vec<Measured>>,
     /// What was written.
     pub items: Vec<Outcome>,

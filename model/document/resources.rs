@@ -54,13 +54,13 @@ pub struct Resource {
     limit_at: f64,
     /// Share of time in which the tasks that carry the load wait for it.
     wait_share: Option<f64>,
-    /// The measure of that wait.
+    /// The measurement behind `wait_share`.
     waits: Option<Waits>,
     /// Why CPUs at their capacity run below their maximum frequency.
     clock: Option<Clock>,
-    /// What is used, in its unit; of a disk the time of a request.
+    /// Amount in use, in `unit`; for a disk, the time per request.
     used: Option<f64>,
-    /// Its capacity or limit, in the same unit.
+    /// Its capacity or limit, in `unit`.
     limit: Option<f64>,
     unit: Option<&'static str>,
     /// Its owner.
@@ -122,7 +122,7 @@ pub(super) struct Next {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Waiting {
-    /// The same as a sentence.
+    /// What the load waits for, as a sentence.
     sentence: String,
     /// The same for people, in their language.
     #[serde_with(skip_apply)]
@@ -182,7 +182,7 @@ pub struct Bottleneck {
     share: Option<f64>,
     /// Share of time in which the tasks that carry the load wait for it.
     wait_share: Option<f64>,
-    /// The measure of that wait.
+    /// The measurement behind `wait_share`.
     waits: Option<Waits>,
     /// Why CPUs at their capacity run below their maximum frequency.
     clock: Option<Clock>,
@@ -193,7 +193,7 @@ pub struct Bottleneck {
     confidence: Confidence,
     /// Samples that it is based on.
     samples: u64,
-    /// The rule of the open finding that explains it, and the subject of that.
+    /// The rule of the open finding that explains it; `rule_subject` is the subject of that finding.
     rule: Option<RuleId>,
     rule_subject: Option<String>,
     /// If inconclusive: the resources that could be the limit.

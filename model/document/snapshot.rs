@@ -51,7 +51,7 @@ pub struct Snapshot<'a> {
     pub nics: Option<&'a [Nic]>,
     /// Control groups by path.
     pub cgroups: Option<Vec<&'a Cgroup>>,
-    /// Block devices without partitions, by name.
+    /// Block devices other than partitions, by name.
     pub disks: Option<&'a [Disk]>,
     /// Processes by pid.
     pub processes: Option<Vec<&'a Process>>,
@@ -69,7 +69,7 @@ pub struct Snapshot<'a> {
     pub sysctls: Option<Named<'a, Cow<'a, str>>>,
     /// The application metrics of --metric.
     pub metrics: Option<Vec<ApplicationMetric<'a>>>,
-    /// Every rule, so that no findings is never mistaken for all clear.
+    /// Every rule, so that "no findings" is never mistaken for an all-clear.
     pub rules: Option<Vec<RuleState>>,
     /// The open findings.
     pub findings: Option<Vec<Finding>>,

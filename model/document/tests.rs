@@ -263,7 +263,7 @@ fn fixes() {
         json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/offers", "$defs": kinds});
     compare(
         "topotop.fix/1",
-        "What `topotop fix` writes with --format json. `list` writes offers, `journal` applications, `journal ID` one application, `show` and `apply --dry-run` a plan, `apply` what was done, `undo` what was undone. Null means that there is none. Terminal control characters are escaped in strings that come from the machine.",
+        "What `topotop fix` writes with --format json. `list` writes available fixes, `journal` applied fixes, `journal ID` one applied fix, `show` and `apply --dry-run` a plan, `apply` what was done, `undo` what was undone. Null means that there is none. Terminal control characters are escaped in strings that come from the machine.",
         schema,
     );
 }

@@ -293,7 +293,7 @@ mod tests {
             frame.cgroups.insert(0, Cgroup { path: "/db".into(), version: 2, ..Cgroup::default() });
         });
         let expected =
-            "sdb is 80% busy, also with /db: a higher limit takes capacity from them; set bps= to raise it anyway";
+            "sdb is 80% busy, shared with /db: a higher limit takes capacity from them; set bps= to raise it anyway";
         assert_eq!(why(shared), expected);
     }
 }

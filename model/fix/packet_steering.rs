@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_hot_cpu_hands_on_what_its_queues_receive() {
         let plan = plan(&FIX, "IRQ-01", &[], off).expect("a plan");
-        assert_eq!(plan.title, "Steer packets of eth0 rx-1 to CPUs 0,2-3");
+        assert_eq!(plan.title, "Steer packets of eth0 rx-1 to CPU(s) 0,2-3");
         let virtual_only = |frame: &mut Frame| frame.nics.clear();
         assert_eq!(super::super::testing::plan(&FIX, "IRQ-01", &[], virtual_only), Err(Refusal::NotForThis));
     }

@@ -107,7 +107,7 @@ impl Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verify {
-    /// The load metric, unless the application's own one is given.
+    /// The load metric, unless an application metric is given.
     #[cfg_attr(test, schemars(with = "OrNull<Watch>"))]
     pub load: Option<Watch>,
     /// The cost of the load: it should fall.

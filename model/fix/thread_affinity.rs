@@ -360,7 +360,7 @@ mod tests {
         let (mut frame, finding) = sick("CPU-07", |frame| frame.processes[0].memory = None);
         frame.threads.iter_mut().for_each(|thread| thread.affinity = Some(set("0-7,64-99")));
         let refused = plan_for(&FIX, &frame, &finding, &[], &surroundings());
-        assert_eq!(why(refused), "java (100): its threads can already run on CPUs 0-7, the whole cpuset");
+        assert_eq!(why(refused), "java (100): its threads can already run on CPU(s) 0-7, the whole cpuset");
     }
 
     #[test]

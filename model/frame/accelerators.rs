@@ -40,7 +40,7 @@ pub struct Accelerator {
 pub struct AcceleratorClient {
     /// The process.
     pub pid: u32,
-    /// Its share of the kind of engine that it uses most.
+    /// Its share of the engine class that it uses most.
     pub utilisation: Option<f64>,
     /// Device memory that it uses.
     pub memory_bytes: Option<u64>,

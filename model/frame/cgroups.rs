@@ -41,7 +41,7 @@ pub struct Cgroup {
     pub io: Vec<CgroupIoRate>,
     /// Processes in it, not below it.
     pub processes: Known<u64>,
-    /// Time that tasks in it and below it waited for a CPU, in cores: of its processes whose wait is known; absent if
+    /// Time that tasks in it and below it waited for a CPU, in cores, summed over processes whose wait is known; absent if
     /// none is.
     pub run_wait_cores: Option<f64>,
     /// Tasks in it and below it (`pids.current`).
@@ -54,7 +54,7 @@ pub struct Cgroup {
     pub blocked_threads: u32,
     /// CPUs it may use.
     pub cpuset_cpus: Option<Arc<IdSet>>,
-    /// Mean busy and stolen share of these CPUs (of those online); absent if it may use all, or if unknown.
+    /// Mean share of busy and steal time of the CPUs in `cpuset_cpus` that are online; absent if it may use all, or if unknown.
     pub cpuset_busy: Option<f64>,
     /// `member`, `root` or `isolated`: whether its CPUs are its own; empty when unread.
     pub cpuset_partition: Arc<str>,
@@ -209,7 +209,7 @@ pub struct Container {
     pub runtime: Arc<str>,
     /// Source of the names.
     pub name_source: Arc<str>,
-    /// CPUs that it requests, as kubelet has allocated them.
+    /// CPUs that it requests, as allocated by the kubelet.
     pub cpu_request_cores: Option<f64>,
     /// Memory that it requests.
     pub memory_request_bytes: Option<u64>,
@@ -230,7 +230,7 @@ pub struct CgroupMemory {
     pub high_bytes: Known<u64>,
     /// The lowest limit of it and its ancestors, and the machine's memory where none has one.
     pub effective_limit_bytes: Known<u64>,
-    /// Path of the cgroup that sets that limit; `/` also for a hidden ancestor; empty when it is the machine's
+    /// Path of the cgroup that sets the effective limit; `/` also for a hidden ancestor; empty when it is the machine's
     /// memory.
     pub limited_by: Arc<str>,
     /// Anonymous.
@@ -255,14 +255,14 @@ pub struct CgroupMemory {
     pub unreclaimable_bytes: Known<u64>,
     /// Growth of `current` in the interval.
     pub growth_bytes_per_second: Option<f64>,
-    /// When `current` would reach the effective limit at that growth; null if it does not grow. In documents at the
-    /// growth of the last half minute, as on screens.
+    /// When `current` would reach the effective limit if it keeps growing; null if it does not grow. Documents use the
+    /// growth of the last half minute, as screens do.
     pub time_to_limit_seconds: Known<f64>,
     /// Lower bound of its 95 % range.
     pub time_to_limit_low_seconds: Option<f64>,
     /// Upper bound of its 95 % range; null if there may be no growth.
     pub time_to_limit_high_seconds: Known<f64>,
-    /// Events since the group was made.
+    /// Events since the group was created.
     #[cfg_attr(test, schemars(with = "Option<CgroupEvents>"))]
     pub events: CgroupEvents,
     /// Kills in the interval.
@@ -295,9 +295,9 @@ pub struct CgroupMemory {
     pub file_mapped_bytes: Known<u64>,
     /// Swap in use.
     pub swap_bytes: Known<u64>,
-    /// Its limit; null if unlimited.
+    /// Swap limit; null if unlimited.
     pub swap_limit_bytes: Known<u64>,
-    /// Growth of that in the interval.
+    /// Growth of swap in use in the interval.
     pub swap_growth_bytes_per_second: Option<f64>,
     /// A limit on page cache alone, where the kernel has one; null while it is off.
     pub pagecache_limit_bytes: Known<u64>,
@@ -333,7 +333,7 @@ pub struct CgroupCpu {
     pub quota_cores: Known<f64>,
     /// Length of a period.
     pub period_us: Known<u64>,
-    /// Throttled periods of all periods in the interval.
+    /// Throttled share of the periods in the interval.
     pub throttled_ratio: Option<f64>,
     /// Periods in the interval.
     pub periods: Option<u64>,
@@ -342,7 +342,7 @@ pub struct CgroupCpu {
     pub period_seconds: Option<f64>,
 }
 
-/// How long the tasks of a group wait; none where the kernel has no pressure for groups.
+/// How long the tasks of a cgroup wait; absent where the kernel has no cgroup pressure.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -361,7 +361,7 @@ impl Absent for CgroupPressure {
     }
 }
 
-/// Memory events of a group, counted since it was made.
+/// Memory events of a group, counted since it was created.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -26,9 +26,9 @@ pub struct Cpu {
     pub mhz: Option<f64>,
     /// Thermal throttling events of its core since the last reading; not read with every sample.
     pub throttles_gained: Option<u64>,
-    /// The same of its package.
+    /// Thermal throttling events of its package since the last reading; not read with every sample.
     pub package_throttles_gained: Option<u64>,
-    /// Time that core or package was thermally throttled, added when throttling ends (Linux 5.8).
+    /// Time that its core or package was thermally throttled, added when throttling ends (Linux 5.8).
     pub throttled_ms_gained: Option<u64>,
     /// Mean number of tasks waiting in its run queue (`/proc/schedstat`); absent if the kernel does not report it.
     pub run_wait_cores: Option<f64>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_with::apply;
 use std::sync::Arc;
 
-/// A block device that is no partition.
+/// A block device other than a partition.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -75,7 +75,7 @@ pub struct Disk {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mount {
-    /// Where.
+    /// Mount point.
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub path: Arc<str>,

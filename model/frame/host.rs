@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Host {
-    /// Node name; empty when unread.
+    /// Host name; empty when unread.
     pub name: Arc<str>,
     /// `Linux 6.1.0`.
     pub kernel: Arc<str>,

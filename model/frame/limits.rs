@@ -61,7 +61,7 @@ impl NetNamespace {
     }
 }
 
-/// What shapes the packets that an interface of another network namespace sends, in this interval.
+/// Traffic shaper of an interface in another network namespace, in this interval.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -99,6 +99,6 @@ pub struct KernelTables {
     pub conntrack_limit: Known<u64>,
     /// Tasks on the machine.
     pub tasks: Known<u64>,
-    /// The most there may be (`kernel.threads-max` and `kernel.pid_max`, the lower one).
+    /// The maximum: the lower of `kernel.threads-max` and `kernel.pid_max`.
     pub tasks_limit: Known<u64>,
 }

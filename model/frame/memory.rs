@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub struct MemoryBandwidth {
     /// The L3.
     pub l3: u32,
-    /// Read from and written to memory through it.
+    /// Bytes read from and written to memory through this L3, per second.
     pub bytes_per_second: Option<f64>,
-    /// The same of memory of its own node.
+    /// Bytes read from and written to memory of its own node through this L3, per second.
     pub local_bytes_per_second: Option<f64>,
 }
 
@@ -63,7 +63,7 @@ pub struct Memory {
     pub zone_reclaims_per_second: Option<f64>,
     /// Pages scanned by direct reclaim.
     pub pgscan_direct_per_second: Option<f64>,
-    /// Pages reclaimed by kswapd and allocating tasks, per second; what groups reclaim at limits of their own is not in it.
+    /// Pages reclaimed by kswapd and allocating tasks, per second; excludes what groups reclaim at their own limits.
     pub pgsteal_per_second: Option<f64>,
     /// Faults that read from a disk, per second.
     pub pgmajfault_per_second: Option<f64>,
@@ -81,13 +81,13 @@ pub struct Memory {
     pub pswpout_per_second: Option<f64>,
     /// Memory that zswap takes for what it has compressed.
     pub zswap_bytes: Known<u64>,
-    /// The same before it was compressed.
+    /// Uncompressed size of what zswap holds.
     pub zswapped_bytes: Known<u64>,
-    /// Pages that came back from zswap: that costs CPU time and no disk, and is not in those swapped in.
+    /// Pages read back from zswap: costs CPU time but no disk I/O; not included in pages swapped in.
     pub zswpin_per_second: Option<f64>,
     /// Pages that zswap took.
     pub zswpout_per_second: Option<f64>,
-    /// Pages that zswap wrote to the swap device, since it was full or they were not used for long.
+    /// Pages that zswap wrote to the swap device, because it was full or they had not been used for a long time.
     pub zswpwb_per_second: Option<f64>,
     /// Page cache growth, file pages of all nodes.
     pub cached_growth_bytes_per_second: Option<f64>,

@@ -27,7 +27,7 @@ pub struct Irq {
     pub total: Known<u64>,
     /// Since boot by CPU, zeros left out.
     pub per_cpu: Option<Counts>,
-    /// Per second. No load signal: a busy queue polls.
+    /// Per second. Not a measure of load: a busy queue polls.
     pub per_second: Option<f64>,
     /// Per second by CPU, zeros left out.
     #[serde_with(skip_apply)]
@@ -95,7 +95,7 @@ pub struct SoftnetRow {
     pub processed: Known<u64>,
     /// Dropped since boot.
     pub dropped: Known<u64>,
-    /// Rounds that ended with work left.
+    /// Polling cycles that ended with work left.
     pub time_squeeze: Known<u64>,
     /// Wake-ups for RPS.
     pub received_rps: Known<u64>,
@@ -137,7 +137,7 @@ pub struct Irqbalance {
 pub struct Channel {
     /// Now.
     pub current: Known<u64>,
-    /// At most.
+    /// Maximum.
     pub max: Known<u64>,
 }
 
@@ -164,7 +164,7 @@ pub struct Nic {
     /// Where an XDP program handles its packets before the network stack: `native` (in the driver), `generic`, `offloaded`,
     /// `multiple`; empty without one or where that is unread.
     pub xdp: Arc<str>,
-    /// The number of that program.
+    /// ID of the XDP program.
     pub xdp_program: Option<u64>,
     /// Node of its device.
     pub node: Known<u32>,
@@ -200,15 +200,15 @@ pub struct Nic {
     pub rx_fifo_per_second: Option<f64>,
     /// Packets for which the NIC had no buffer, if only driver counters report them, per second.
     pub rx_unbuffered_per_second: Option<f64>,
-    /// Times that the driver counted a cloud's allowance as exceeded, per second.
+    /// Packets over any cloud allowance, as the driver counts them, per second.
     pub allowance_exceeded_per_second: Option<f64>,
-    /// The same for the bytes received.
+    /// Times that the allowance of received bytes was exceeded, per second.
     pub allowance_rx_per_second: Option<f64>,
-    /// Of the bytes sent.
+    /// Times that the allowance of sent bytes was exceeded, per second.
     pub allowance_tx_per_second: Option<f64>,
-    /// Of packets.
+    /// Times that the allowance of packets was exceeded, per second.
     pub allowance_packets_per_second: Option<f64>,
-    /// Of tracked connections.
+    /// Times that the allowance of tracked connections was exceeded, per second.
     pub allowance_connections_per_second: Option<f64>,
     /// Queueing discipline that shapes its transmitted packets: `tbf`, `htb`, `netem`; empty without one.
     pub shaper: Arc<str>,
@@ -278,7 +278,7 @@ pub struct Queue {
     pub irq_source: &'static str,
     /// The CPUs that its interrupt goes to: effective where known, else allowed.
     pub cpus: Option<Arc<IdSet>>,
-    /// The node of the first of them.
+    /// NUMA node of the first of its `cpus`.
     pub node: Known<u32>,
     /// Interrupts since boot.
     pub total: Known<u64>,

@@ -17,7 +17,7 @@ pub enum WaitClass {
     /// They waited for a CPU in a group that was throttled at its quota.
     #[serde(rename = "cpu_quota")]
     Quota,
-    /// They waited for a lock that another thread had (an untimed futex, the same of several threads).
+    /// They waited for a lock that another thread held (an untimed futex, the same of several threads).
     Lock,
     /// They waited for a disk: uninterruptible sleep, or a call that waits for I/O.
     Disk,
@@ -54,7 +54,7 @@ impl Absent for WaitClass {}
 pub struct WaitShare {
     /// What they were doing.
     pub class: WaitClass,
-    /// Of all samples of the process.
+    /// Share of all samples of the process.
     pub share: f64,
     /// Detail: the peer `10.0.0.5:5432`, the kernel function of a disk wait, or the system call; may be empty. Untrusted text.
     pub what: Arc<str>,

@@ -27,11 +27,11 @@ pub struct Process {
     pub cmdline: Arc<str>,
     /// Control group; hostile.
     pub cgroup: Arc<str>,
-    /// Control group of the cpu controller where that is another one (v1), else empty; hostile.
+    /// Control group of the cpu controller where it differs (v1), else empty; hostile.
     pub cpu_cgroup: Arc<str>,
-    /// Control group of the cpuset controller where that is another one (v1), else empty; hostile.
+    /// Control group of the cpuset controller where it differs (v1), else empty; hostile.
     pub cpuset_cgroup: Arc<str>,
-    /// Control group of the blkio controller where that is another one (v1), else empty; hostile.
+    /// Control group of the blkio controller where it differs (v1), else empty; hostile.
     pub io_cgroup: Arc<str>,
     /// State letter.
     #[serde_with(skip_apply)]
@@ -50,14 +50,14 @@ pub struct Process {
     pub threads: Known<u64>,
     /// Cores used in its own interval.
     pub cpu_cores: Option<f64>,
-    /// CPU use of children that started or exited in the interval, and of their descendants: what a script does with programs that
-    /// are gone before they are seen twice. None where their time is unknown.
+    /// CPU use of children that started or exited in the interval, and of their descendants, such as programs of a script that
+    /// exit before they are seen twice. Absent if their time is unknown.
     pub children_cores: Option<f64>,
-    /// The same by node, summing to `cpu_cores`; empty when unknown.
+    /// Cores used by node, summing to `cpu_cores`; empty when unknown.
     #[serde_with(skip_apply)]
     #[serde(with = "ById::<f64>", skip_serializing_if = "Vec::is_empty")]
     pub cpu_by_node: Vec<(u32, f64)>,
-    /// Waiting for a CPU, of the time it ran or waited.
+    /// Time spent waiting for a CPU, as a share of the time that it ran or waited.
     pub wait_share: Option<f64>,
     /// Time its threads waited for a CPU, in cores (`schedstat`, throttled time included); absent if not all of it is
     /// known.
@@ -80,7 +80,7 @@ pub struct Process {
     pub nice: Known<i32>,
     /// Open files.
     pub open_files: Known<u64>,
-    /// Open files that it may have (RLIMIT_NOFILE).
+    /// Maximum number of open files (RLIMIT_NOFILE).
     pub open_files_limit: Known<u64>,
     /// CPU that its main thread ran on last.
     pub last_cpu: Known<u32>,
@@ -97,9 +97,9 @@ pub struct Process {
     pub policy: Arc<str>,
     /// Resident memory.
     pub rss_bytes: Known<u64>,
-    /// Anonymous part of that.
+    /// Anonymous part of the resident memory.
     pub rss_anon_bytes: Known<u64>,
-    /// Mapped files in that.
+    /// Mapped file pages in the resident memory.
     pub rss_file_bytes: Known<u64>,
     /// Where its memory is; none when nobody asked yet.
     #[serde(flatten)]
@@ -206,7 +206,7 @@ pub struct ProcessMemory {
     #[serde_with(skip_apply)]
     #[serde(with = "ById::<u64>", skip_serializing_if = "Vec::is_empty")]
     pub file_by_node: Vec<(u32, u64)>,
-    /// Source of it.
+    /// Source of the memory by node.
     #[serde(rename = "memory_source")]
     pub source: MemorySource,
     /// Half the width of the 95 % interval of a node's share; zero when exact.
@@ -230,7 +230,7 @@ pub struct Thread {
     pub comm: Arc<str>,
     /// Cores used.
     pub cpu_cores: Option<f64>,
-    /// Waiting for a CPU, of the time it ran or waited.
+    /// Time spent waiting for a CPU, as a share of the time that it ran or waited.
     pub wait_share: Option<f64>,
     /// Time it ran or wanted to run, in cores.
     pub demand_cores: Option<f64>,
@@ -266,7 +266,7 @@ pub struct Beam {
     pub bound_now: Known<bool>,
     /// Normal scheduler threads.
     pub schedulers: Known<u64>,
-    /// Those that are online: a thread that never ran is one that the emulator keeps offline.
+    /// Those that are online; a thread that has never run counts as offline.
     pub schedulers_online: Known<u64>,
     /// Those that ran in the interval.
     pub schedulers_active: Option<u64>,

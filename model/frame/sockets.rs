@@ -62,11 +62,11 @@ pub struct Peer {
     pub bytes_out_per_second: Option<f64>,
     /// Bytes received per second.
     pub bytes_in_per_second: Option<f64>,
-    /// Bytes for each segment that carries some, both directions.
+    /// Mean payload of a data segment, both directions.
     pub bytes_per_segment: Option<f64>,
     /// Segments retransmitted per second.
     pub retransmits_per_second: Option<f64>,
-    /// Share of the time in which a connection waits for what it sent to be acknowledged, the mean of the connections.
+    /// Share of time in which a connection has unacknowledged data in flight, mean over the connections.
     pub busy_ratio: Option<f64>,
     /// Segments in flight.
     pub unacked: u64,

@@ -46,7 +46,13 @@ fn verdict(place: &str, need: Option<u64>, most: Option<f64>, now: Option<f64>) 
     if need > most {
         return (
             "preferred",
-            text::WhyTooLarge { need: &size(need), room: &size(most), share: &SHARE, place: &place }.to_string(),
+            text::WhyTooLarge {
+                need: &size(need),
+                room: &size(most),
+                share: &format_args!("{:.0}%", SHARE * 100.0),
+                place: &place,
+            }
+            .to_string(),
         );
     }
     match now {
@@ -99,7 +105,15 @@ fn heap(request: &Request<'_>, slot: &Slot, room: Option<f64>, notes: &mut Vec<S
     let new = room.map_or(old, |room| old.min(room as u64)).max(MIB) / MIB * MIB;
     if new < old && configured.is_some() {
         let (old, new) = (parts::bytes(Some(old as f64)), parts::bytes(Some(new as f64)));
-        notes.push(text::HeapReduced { place: &slot.place, old: &old, new: &new, share: &SHARE }.to_string());
+        notes.push(
+            text::HeapReduced {
+                place: &slot.place,
+                old: &old,
+                new: &new,
+                share: &format_args!("{:.0}%", SHARE * 100.0),
+            }
+            .to_string(),
+        );
     }
     Some(new)
 }

@@ -123,7 +123,7 @@ fn without_numactl_units_and_taskset_bind() {
     // What does not fit is not bound.
     assert_eq!(
         (first.memory, first.why.as_str()),
-        ("preferred", "15.0 GiB does not fit into 12.8 GiB, 0.8 of the memory of node 0")
+        ("preferred", "15.0 GiB does not fit into 12.8 GiB, 80% of the memory of node 0")
     );
 }
 

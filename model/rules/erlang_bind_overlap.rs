@@ -65,7 +65,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let bind = process.beam.as_ref().and_then(|beam| beam.bind_type_configured.clone().value());
         let pinned = process.beam.iter().flat_map(|beam| beam.pinned.iter().map(|(cpu, _)| *cpu));
         let cpus = IdSet::from_ids(pinned);
-        format!("{} +sbt {}: CPUs {cpus}", parts::instance(frame, process), bind.as_deref().unwrap_or("?"))
+        format!("{} +sbt {}: CPU(s) {cpus}", parts::instance(frame, process), bind.as_deref().unwrap_or("?"))
     });
     let mut hit = Hit::new(Subject::Cpu(first), 0.95)
         .severity(severity)

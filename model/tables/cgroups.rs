@@ -61,9 +61,9 @@ table! {
         pgscan_direct: Num = 27 (Counter, Pages, "memory.stat"),
         /// Pages reclaimed by its own tasks.
         pgsteal_direct: Num = 28 (Counter, Pages, "memory.stat"),
-        /// Pages scanned, by whomever.
+        /// Pages scanned by any task.
         pgscan: Num = 29 (Counter, Pages, "memory.stat"),
-        /// Pages reclaimed, by whomever.
+        /// Pages reclaimed by any task.
         pgsteal: Num = 30 (Counter, Pages, "memory.stat"),
         /// Anonymous bytes by node (v1: tmpfs included).
         anon_by_node: Sparse = 31 (Gauge, Bytes, "memory.numa_stat"),
@@ -115,11 +115,11 @@ table! {
         io_some_avg10: Num = 54 (Gauge, Permyriad, "io.pressure"),
         /// The kernel's 10 s average of full.
         io_full_avg10: Num = 55 (Gauge, Permyriad, "io.pressure"),
-        /// Runtime that the path tells: `docker`, `containerd`, `cri-o`, `podman`, `libvirt`, `lxc`, `systemd-nspawn`.
+        /// Container runtime, from the path: `docker`, `containerd`, `cri-o`, `podman`, `libvirt`, `lxc`, `systemd-nspawn`.
         runtime: Text = 56 (Fact, None, "path"),
-        /// Container id that the path tells.
+        /// Container ID, from the path.
         container_id: Text = 57 (Fact, None, "path"),
-        /// Pod uid that the path tells.
+        /// Pod UID, from the path.
         pod_uid: Text = 58 (Fact, None, "path"),
         /// Pod or machine name where something tells it.
         pod_name: Text = 59 (Fact, None, "var/log/pods"),

@@ -11,9 +11,9 @@ table! {
         name: Text = 2 (Id, None, "proc/diskstats"),
         /// `disk`, `partition`, `dm`, `md`, `loop`, `ram`, `zram`, `rom`.
         kind: Text = 3 (Fact, None, "sys/block/*"),
-        /// The disk that a partition is of.
+        /// The disk that a partition belongs to.
         parent: Text = 4 (Fact, None, "sys/block/*/*/partition"),
-        /// What a dm or md device stands on, separated by spaces; the file of a loop device.
+        /// Underlying devices of a dm or md device, separated by spaces; the file of a loop device.
         lower: Text = 5 (Fact, None, "sys/block/*/slaves"),
         /// Reads completed.
         reads: Num = 6 (Counter, Count, "proc/diskstats"),
@@ -27,11 +27,11 @@ table! {
         write_bytes: Num = 10 (Counter, Bytes, "proc/diskstats"),
         /// Time of all writes.
         write_ms: Num = 11 (Counter, Milliseconds, "proc/diskstats"),
-        /// Requests on their way now.
+        /// Requests in flight now.
         in_flight: Num = 12 (Gauge, Count, "proc/diskstats"),
-        /// Time with at least one request on its way.
+        /// Time with at least one request in flight.
         io_ms: Num = 13 (Counter32, Milliseconds, "proc/diskstats"),
-        /// The same weighted by the requests on their way.
+        /// The same weighted by the requests in flight.
         weighted_io_ms: Num = 14 (Counter32, Milliseconds, "proc/diskstats"),
         /// Discards completed (Linux 4.18).
         discards: Num = 15 (Counter, Count, "proc/diskstats"),
@@ -39,7 +39,7 @@ table! {
         flushes: Num = 16 (Counter, Count, "proc/diskstats"),
         /// Time of all flushes (Linux 5.5).
         flush_ms: Num = 17 (Counter, Milliseconds, "proc/diskstats"),
-        /// 1 when it spins.
+        /// 1 if rotational.
         rotational: Num = 18 (Fact, None, "sys/block/*/queue/rotational"),
         /// Scheduler in use.
         scheduler: Text = 19 (Fact, None, "sys/block/*/queue/scheduler"),

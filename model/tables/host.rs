@@ -5,7 +5,7 @@ use crate::table::table;
 table! {
     /// Who the machine is: one row.
     Host = 1 "host" {
-        /// Node name.
+        /// Host name.
         name: Text = 1 (Fact, None, "proc/sys/kernel/hostname"),
         /// `Linux 6.1.0-18-amd64`.
         kernel: Text = 2 (Fact, None, "proc/sys/kernel/osrelease"),
@@ -25,7 +25,7 @@ table! {
         virtualization: Text = 9 (Fact, None, "sys/class/dmi/id/sys_vendor"),
         /// Bytes of a page.
         page_bytes: Num = 10 (Fact, Bytes, "sysconf"),
-        /// Sessions of people; none where nobody keeps a list.
+        /// User sessions; none if neither logind nor utmp lists them.
         users: Num = 11 (Gauge, Count, "run/systemd/sessions"),
         /// The clock source in use: `tsc`, `hpet`, `kvm-clock`.
         clock_source: Text = 12 (Fact, None, "sys/devices/system/clocksource/clocksource0/current_clocksource"),

@@ -19,7 +19,7 @@ table! {
         safepoint_time_ns: Num = 6 (Counter, Nanoseconds, "tmp/hsperfdata_*/*"),
         /// Safepoints (sun.rt.safepoints).
         safepoints: Num = 7 (Counter, Count, "tmp/hsperfdata_*/*"),
-        /// Heap in use after the last collection told (sun.gc.generation.*.space.*.used).
+        /// Heap in use after the last collection (sun.gc.generation.*.space.*.used).
         heap_used_bytes: Num = 8 (Gauge, Bytes, "tmp/hsperfdata_*/*"),
         /// Heap that is committed (sun.gc.generation.*.capacity).
         heap_capacity_bytes: Num = 9 (Gauge, Bytes, "tmp/hsperfdata_*/*"),

@@ -33,7 +33,7 @@ table! {
         swap_total_bytes: Num = 13 (Fact, Bytes, "proc/meminfo"),
         /// Unused swap space.
         swap_free_bytes: Num = 14 (Gauge, Bytes, "proc/meminfo"),
-        /// Writers are held above this many dirty bytes.
+        /// Writers are throttled above this many dirty bytes.
         dirty_threshold_bytes: Num = 15 (Gauge, Bytes, "proc/vmstat"),
         /// Background writeback starts here.
         dirty_background_threshold_bytes: Num = 16 (Gauge, Bytes, "proc/vmstat"),
@@ -117,17 +117,17 @@ table! {
         dirty_bytes: Num = 8 (Gauge, Bytes, "sys/devices/system/node/node*/meminfo"),
         /// Slab that can be reclaimed.
         slab_reclaimable_bytes: Num = 9 (Gauge, Bytes, "sys/devices/system/node/node*/meminfo"),
-        /// Pages given as wanted.
+        /// Pages allocated on this node as intended.
         numa_hit: Num = 10 (Counter, Pages, "sys/devices/system/node/node*/numastat"),
-        /// Pages given here because the wanted node lacked memory.
+        /// Pages allocated here because the intended node lacked memory.
         numa_miss: Num = 11 (Counter, Pages, "sys/devices/system/node/node*/numastat"),
-        /// Pages wanted here and given elsewhere: this node lacked memory.
+        /// Pages intended for this node but allocated elsewhere: it lacked memory.
         numa_foreign: Num = 12 (Counter, Pages, "sys/devices/system/node/node*/numastat"),
-        /// Pages interleaved here as wanted.
+        /// Pages interleaved here as intended.
         interleave_hit: Num = 13 (Counter, Pages, "sys/devices/system/node/node*/numastat"),
-        /// Pages given to tasks running here.
+        /// Pages allocated for tasks running here.
         local_node: Num = 14 (Counter, Pages, "sys/devices/system/node/node*/numastat"),
-        /// Pages given to tasks running elsewhere.
+        /// Pages allocated for tasks running on other nodes.
         other_node: Num = 15 (Counter, Pages, "sys/devices/system/node/node*/numastat"),
         /// Pages scanned by kswapd of this node.
         pgscan_kswapd: Num = 16 (Counter, Pages, "sys/devices/system/node/node*/vmstat"),

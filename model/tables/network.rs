@@ -43,7 +43,7 @@ table! {
         in_segs: Num = 4 (Counter, Count, "proc/*/net/snmp"),
         /// Segments sent, those sent again not among them.
         out_segs: Num = 5 (Counter, Count, "proc/*/net/snmp"),
-        /// Segments sent again.
+        /// Segments retransmitted.
         retrans_segs: Num = 6 (Counter, Count, "proc/*/net/snmp"),
         /// Connections opened.
         active_opens: Num = 7 (Counter, Count, "proc/*/net/snmp"),
@@ -59,7 +59,7 @@ table! {
         listen_drops: Num = 12 (Counter, Count, "proc/*/net/netstat"),
         /// Times the retransmission timer fired.
         timeouts: Num = 13 (Counter, Count, "proc/*/net/netstat"),
-        /// SYNs sent again.
+        /// SYNs retransmitted.
         syn_retrans: Num = 14 (Counter, Count, "proc/*/net/netstat"),
         /// Segments dropped because the socket's backlog was full.
         backlog_drops: Num = 15 (Counter, Count, "proc/*/net/netstat"),

@@ -149,7 +149,7 @@ table! {
         pid: Num = 1 (Id, None, "proc/*/stat"),
         /// When it started: with the pid it names the process.
         starttime: Num = 2 (Id, Ticks, "proc/*/stat"),
-        /// CLOCK_MONOTONIC when it was asked.
+        /// CLOCK_MONOTONIC of the query.
         read_at_ns: Num = 3 (Clock, Nanoseconds, "self"),
         /// `cgroup`, `sampled` or `numa_maps`.
         source: Text = 4 (Fact, None, "self"),
@@ -161,7 +161,7 @@ table! {
         file_by_node: Sparse = 7 (Gauge, Bytes, "move_pages"),
         /// Memory policy of most of its memory: `default`, `bind:3`, `interleave:0-1`.
         policy: Text = 8 (Fact, None, "proc/*/numa_maps"),
-        /// What asking cost.
+        /// Duration of the query.
         cost_ns: Num = 9 (Gauge, Nanoseconds, "self"),
     }
 }

@@ -19,7 +19,7 @@ table! {
 }
 
 table! {
-    /// Sockets that wait for somebody: listening ones of TCP, unconnected ones of UDP. One row for each process that has
+    /// Listening TCP sockets and unconnected UDP sockets. One row for each process that has
     /// it open, one without a process where no owner was found.
     Listeners = 94 "listeners" {
         /// The process; unread when its owner was not found.
@@ -77,11 +77,11 @@ table! {
         bytes_out: Num = 14 (Counter, Bytes, "INET_DIAG"),
         /// Bytes received (tcpi_bytes_received, Linux 4.1).
         bytes_in: Num = 15 (Counter, Bytes, "INET_DIAG"),
-        /// Segments sent again (tcpi_total_retrans).
+        /// Segments retransmitted (tcpi_total_retrans).
         retransmits: Num = 16 (Counter, Count, "INET_DIAG"),
         /// Time with something sent and not acknowledged, summed over the connections (tcpi_busy_time, Linux 4.9).
         busy_us: Num = 17 (Counter, Microseconds, "INET_DIAG"),
-        /// Segments under way (tcpi_unacked).
+        /// Segments in flight (tcpi_unacked).
         unacked: Num = 18 (Gauge, Count, "INET_DIAG"),
     }
 }

@@ -32,7 +32,7 @@ enum Document {
 
 const JSON: &str = "application/json; charset=utf-8";
 const FOREIGN_NAME: &str =
-    "without --token-file, requests must name localhost, an address or a name without a dot (Host)\n";
+    "without --token-file, the Host header must be localhost, an IP address or a name without a dot\n";
 const WITHOUT_NAMES: &str = "/metrics\n/healthz\n";
 const WITH_NAMES: &str = "/metrics\n/healthz\n/snapshot.json\n/findings.json\n";
 

@@ -6,7 +6,7 @@ use crate::diff::window::End;
 use crate::diff::{Bias, CostChange, Reason, Spread, Verdict, Window};
 use serde::Serialize;
 
-/// What of each side was measured.
+/// Which part of each side was measured.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Windows {

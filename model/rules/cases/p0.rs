@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-01",
         severity: Severity::Critical,
-        says: "2 Erlang instances bind schedulers to the same CPUs 0; CPUs with headroom: 1-7",
+        says: "2 Erlang instances bind schedulers to the same CPU(s) 0; CPUs with headroom: 1-7",
         sick: |frame, _| {
             beams(frame, [0, 0]);
             frame.cpus[0].shares = Some(shares(0.99, 0.0));

@@ -15,9 +15,9 @@ pub enum Severity {
     /// Worth knowing; costs nothing at the moment.
     #[default]
     Info,
-    /// It costs throughput or latency now.
+    /// It reduces throughput or adds latency now.
     Warning,
-    /// It costs much of it, or work was lost.
+    /// It severely reduces throughput or adds latency, or work was lost.
     Critical,
 }
 

@@ -41,14 +41,14 @@ const ALERTS: &[Alert] = &[
         expression: "max without (subject) (topotop_finding_info{severity=\"critical\"}) == 1",
         lasts: "2m",
         severity: "critical",
-        summary: "{{ $labels.instance }}: {{ $labels.rule }} on a {{ $labels.kind }}; topotop rules {{ $labels.rule }} explains it",
+        summary: "{{ $labels.instance }}: {{ $labels.rule }} ({{ $labels.kind }}): run `topotop rules {{ $labels.rule }}` for details",
     },
     Alert {
         name: "TopotopFinding",
         expression: "max without (subject) (topotop_finding_info{severity=\"warning\"}) == 1",
         lasts: "15m",
         severity: "warning",
-        summary: "{{ $labels.instance }}: {{ $labels.rule }} on a {{ $labels.kind }}; topotop rules {{ $labels.rule }} explains it",
+        summary: "{{ $labels.instance }}: {{ $labels.rule }} ({{ $labels.kind }}): run `topotop rules {{ $labels.rule }}` for details",
     },
     Alert {
         name: "TopotopLittleHeadroom",
@@ -70,14 +70,14 @@ const ALERTS: &[Alert] = &[
         expression: "up{job=\"topotop\"} == 0",
         lasts: "5m",
         severity: "warning",
-        summary: "{{ $labels.instance }}: topotop serve does not answer, refuses the token, or has no fresh sample",
+        summary: "{{ $labels.instance }}: topotop serve does not respond, rejects the token, or has no fresh sample",
     },
     Alert {
         name: "TopotopSeriesDropped",
         expression: "sum without (family) (topotop_series_dropped) > 0",
         lasts: "15m",
         severity: "info",
-        summary: "{{ $labels.instance }}: {{ $value }} series do not fit on its page",
+        summary: "{{ $labels.instance }}: {{ $value }} series dropped: its page is full",
     },
 ];
 

@@ -88,7 +88,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "softnet_squeezed",
         kind: Kind::Counter,
         unit: "",
-        help: "Rounds of network processing since boot that ended with packets left, by node of the CPU.",
+        help: "Polling cycles (NAPI) since boot that ended with packets left, by node of the CPU.",
         labels: &["node"],
         section: Section::Network,
         read: |page, rows| softnet(page, rows, |row| row.time_squeeze),
