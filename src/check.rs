@@ -16,7 +16,7 @@ use topotop_collectors::Root;
 use topotop_model::bottleneck::limiting_machine;
 use topotop_model::locale::{check as text, in_english};
 use topotop_model::rules::Severity;
-use watch::{Seen, Watch};
+use watch::{Seen, Source, Watch};
 
 pub(crate) use report::unchecked_text;
 
@@ -85,7 +85,9 @@ pub(crate) fn run(
     let all = if args.from.is_empty() {
         let mut watch = Watch::new(config.judge(), &plan.settings, lines(args, &mut out));
         let root = root()?;
-        watch.seen.captured = !root.is_live();
+        if !root.is_live() {
+            watch.seen.source = Source::Captured;
+        }
         watch.seen.surroundings = topotop_collectors::surroundings::read(&root);
         let complete = watch::sample(root, plan, args.watch, |snapshot| watch.take(snapshot))?;
         watch.seen.complete = complete;

@@ -1,7 +1,7 @@
 //! What `check` says.
 
 use super::numbers;
-use super::watch::Seen;
+use super::watch::{Seen, Source};
 use crate::export::json::Findings;
 use crate::units;
 use serde::Serialize;
@@ -75,7 +75,7 @@ fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", text::TooShort { samples, needed, time: &time })?;
     }
     let lacking: Vec<u64> = lacking(seen).map(|(_, needed)| needed).collect();
-    if let Some(needed) = lacking.iter().max().filter(|_| !seen.recorded) {
+    if let Some(needed) = lacking.iter().max().filter(|_| seen.source != Source::Recorded) {
         let (count, time) = (lacking.len() as u64, format!("{}s", seen.time_for(*needed)));
         writeln!(out, "{}", text::TooShortForRules { count, time: &time })?;
     }

@@ -23,6 +23,15 @@ use topotop_model::locale::error::Signals;
 use topotop_model::rules::{Finding, Rule, RuleId, Severity, Subject};
 use topotop_model::{Snapshot, Window, waiting};
 
+/// Where samples come from: a capture and a recording have those that they have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Source {
+    #[default]
+    Live,
+    Captured,
+    Recorded,
+}
+
 /// What was seen while watching.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -42,10 +51,7 @@ pub(crate) struct Seen {
     pub(super) last: Judgement,
     /// Nobody reads the documents any more.
     ended_by_reader: bool,
-    /// A capture has the samples that it has.
-    pub(super) captured: bool,
-    /// A recording has them as well.
-    pub(super) recorded: bool,
+    pub(super) source: Source,
     /// The application's own numbers.
     pub(super) numbers: Vec<Number>,
     /// What limited.
@@ -96,7 +102,7 @@ impl Seen {
 
     /// True where there were fewer samples than an answer needs.
     pub(super) fn is_too_short(&self) -> bool {
-        self.tally.last().is_collecting() && !self.captured && !self.ended_by_reader
+        self.tally.last().is_collecting() && self.source != Source::Captured && !self.ended_by_reader
     }
 
     /// How long so many samples with rates take at this pace, in whole seconds.
@@ -109,7 +115,7 @@ impl Seen {
     pub(super) fn lacks(&self, rule: &Rule) -> Option<(u64, u64)> {
         let needed = u64::from(rule.pace.enter.max(rule.pace.warm_up));
         let count = self.tally.last().samples;
-        (!self.captured && !rule.pace.at_once && count < needed).then_some((count, needed))
+        (self.source != Source::Captured && !rule.pace.at_once && count < needed).then_some((count, needed))
     }
 
     pub(super) fn worst(&self) -> Option<Severity> {
@@ -176,7 +182,7 @@ impl<'a> Watch<'a> {
     /// Takes a whole recording, and says of which host it is.
     pub(super) fn recording(&mut self, path: &Path) -> Result<String, String> {
         let mut reader = recording::open(path)?;
-        self.seen.recorded = true;
+        self.seen.source = Source::Recorded;
         let host = reader.about().host.clone();
         let recorded = reader.about().nic_capacity_mbps.clone();
         if !recorded.is_empty() {
