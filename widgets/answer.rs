@@ -34,23 +34,22 @@ pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         return;
     }
     let (role, glyph) = sign(answer, cx.charset);
-    let mut headline = shown(&answer.headline(), cx.charset);
-    if names::width(&headline) + 2 > pen.left() {
-        headline = shown(&answer.short_headline(), cx.charset);
-    }
-    pen.text(role, glyph).text(role, " ").text(role, &headline);
-    let next = answer.next_text().filter(|_| !answer.is_collecting());
-    let next = next.map(|next| shown(&format!("{}{next}", join::CLAUSES), cx.charset)).unwrap_or_default();
-    let lasts = lasts(cx);
-    // Whole or not at all: half of it would be another number.
-    let fits =
-        |texts: &[&str]| texts.iter().map(|text| u32::from(names::width(text))).sum::<u32>() <= pen.left().into();
-    let beside: &[&str] = match () {
-        () if fits(&[&lasts, &next]) => &[&lasts, &next],
-        () if fits(&[&next]) => &[&next],
-        () if fits(&[&lasts]) => &[&lasts],
-        () => &[],
+    let (whole, short) = (shown(&answer.headline(), cx.charset), shown(&answer.short_headline(), cx.charset));
+    let clause = |next: Option<String>| {
+        let next = next.filter(|_| !answer.is_collecting());
+        next.map(|next| shown(&format!("{}{next}", join::CLAUSES), cx.charset)).unwrap_or_default()
     };
+    let (next, brief, lasts) = (clause(answer.next_text()), clause(answer.next_brief()), lasts(cx));
+    // Whole or not at all: half of it would be another number. What would limit next matters more than peers do.
+    let mut choices = vec![[&*whole, &*lasts, &*next], [&whole, &next, ""]];
+    if !brief.is_empty() {
+        choices.extend([[&*short, &*next, ""], [&short, &brief, ""]]);
+    }
+    choices.extend([[&*whole, &*lasts, ""], [&whole, "", ""]]);
+    let room = u32::from(pen.left().saturating_sub(2));
+    let fits = |texts: &&[&str; 3]| texts.iter().map(|text| u32::from(names::width(text))).sum::<u32>() <= room;
+    let [headline, beside @ ..] = choices.iter().find(fits).copied().unwrap_or([&*short, "", ""]);
+    pen.text(role, glyph).text(role, " ").text(role, headline);
     for text in beside {
         pen.text(Role::Text, text);
     }

@@ -86,6 +86,13 @@ impl Bottleneck {
         all.join(&join::ITEMS)
     }
 
+    /// The same in few words: `next: thread, headroom ≤ 2.8×`; none where there is no factor.
+    pub fn next_brief(&self) -> Option<String> {
+        let next = self.next.as_ref().filter(|next| (1.05..100.0).contains(&next.headroom))?;
+        let (resource, times) = (&next.resource.kind.label(), &format!("{:.1}", next.headroom));
+        self.is_limit().then(|| text::NextHeadroom { resource, times }.to_string())
+    }
+
     /// What would limit next: `next: disk sda at 42% busy, headroom ≤ 2.1×`.
     pub fn next_text(&self) -> Option<String> {
         let next = self.next.as_ref()?;

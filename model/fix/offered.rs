@@ -38,9 +38,14 @@ impl Offered {
         }
     }
 
-    /// The first line of its command.
+    /// Its command; of several, what they do together: the first alone would be a part of it.
     pub fn line(&self) -> &str {
-        self.command.lines().next().unwrap_or_default()
+        let mut lines = self.command.lines();
+        match (lines.next(), lines.next()) {
+            (Some(only), None) => only,
+            (Some(_), Some(_)) if self.executable => &self.title,
+            (first, _) => first.unwrap_or_default(),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let exit = context.limit(&EXIT);
     let hot_cpus: Vec<_> = context.against_others(|shares| shares.busy).filter(|(_, busy, _)| *busy >= exit).collect();
     let (frame, min_wait) = (context.frame(), context.limit(&WAIT));
-    let (mut saturated, mut by_cpu) = (0, None);
+    let (mut saturated, mut by_cpu, mut hits) = (0, None, Vec::new());
     for (cpu, _, others) in hot_cpus {
         let Some(shares) = cpu.shares.filter(|_| others <= context.limit(&EXIT_OTHERS)) else { continue };
         let subject = Subject::Cpu(cpu.id);
@@ -63,15 +63,17 @@ fn judge(context: &mut RuleContext<'_>) {
         saturated += usize::from(enters);
         let hit = Hit::new(subject, 0.8)
             .enters(enters)
-            .severity(if saturated >= 2 { Severity::Critical } else { Severity::Warning })
             .number(evidence::BUSY, shares.busy, "fraction", "/proc/stat")
             .number(evidence::OTHERS, others, "fraction", "/proc/stat")
             .number(evidence::USER, shares.user, "fraction", "/proc/stat")
             .number(evidence::SYSTEM, shares.system, "fraction", "/proc/stat")
             .number(evidence::SOFTIRQ, interrupts, "fraction", "/proc/stat")
             .text(evidence::WAITING, parts::list(waiting, 4), "/proc/PID/schedstat");
-        context.hit(hit);
+        hits.push(hit);
     }
+    // Each of several is as bad as the others.
+    let severity = if saturated >= 2 { Severity::Critical } else { Severity::Warning };
+    hits.into_iter().for_each(|hit| context.hit(hit.severity(severity)));
 }
 
 /// Tasks that waited, by the CPU they ran on last; a CPU without an entry has no task with a known wait time.

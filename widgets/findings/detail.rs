@@ -27,9 +27,10 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     }
     when(cx, &mut doc, finding);
     related(cx, &mut doc, finding, width);
+    // What helps is looked for first.
+    remedies(cx, &mut doc, finding, width);
     evidence::lines(cx, &mut doc, finding, width);
     beside(cx, &mut doc, finding, width);
-    remedies(cx, &mut doc, finding, width);
     doc.gap();
     doc.head(text::WHY);
     for line in severity::wrapped(finding.rule.why.as_str(), width.saturating_sub(2).min(100)) {
@@ -73,13 +74,24 @@ fn when(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding) {
 fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let is = |other: &Finding| other.rule.id == finding.rule.id && other.subject == finding.subject;
     let cause = severity::all(cx.judgement).find(|other| other.children.iter().any(is));
-    let rows = cause.map(|cause| (text::CAUSED_BY, cause)).into_iter();
-    for (word, other) in rows.chain(finding.children.iter().map(|child| (text::CAUSES, child))) {
+    let rows = cause.map(|cause| (text::CAUSED_BY, cause, 1)).into_iter();
+    // Those of one rule are alike: the first of them, and how many there are.
+    let mut children: Vec<(&Finding, usize)> = Vec::new();
+    for child in &finding.children {
+        match children.iter_mut().find(|(known, _)| known.rule.id == child.rule.id) {
+            Some((_, count)) => *count += 1,
+            None => children.push((child, 1)),
+        }
+    }
+    let times = if cx.charset == Charset::Unicode { "×" } else { "x" };
+    for (word, other, count) in rows.chain(children.into_iter().map(|(child, count)| (text::CAUSES, child, count))) {
         let word = names::padded(&format!("  {word}"), 12);
         let head = format!("{} {:<8} ", severity::glyph(other.severity, cx.charset), other.rule.id);
         let columns = usize::from(names::width(&word) + names::width(&head));
         let room = width.saturating_sub(columns as u16);
-        for (at, line) in severity::wrapped(&severity::title(cx, other), room).into_iter().enumerate() {
+        let title = severity::title(cx, other);
+        let title = if count > 1 { format!("{count}{times} {title}") } else { title };
+        for (at, line) in severity::wrapped(&title, room).into_iter().enumerate() {
             let mut pieces = match at {
                 0 => vec![(word.clone(), Role::Dim), (head.clone(), severity::role(other.severity))],
                 _ => vec![(" ".repeat(columns), Role::Text)],

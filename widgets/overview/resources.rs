@@ -97,8 +97,13 @@ fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
             } else if width >= 25 {
                 pen.heat(Some(share)).skip(1);
             }
-            // Where there is room for nothing else, the number stands for the glyph.
-            pen.share(4, Some(share)).skip(1);
+            // Where there is room for nothing else, the number stands for the glyph. What is full and limits nobody is no
+            // alarm.
+            if resource.verdict == Verdict::Full {
+                pen.rate(Role::Warn, 4, Some(share), number::percent).skip(1);
+            } else {
+                pen.share(4, Some(share)).skip(1);
+            }
             what(pen, cell);
         }
         (None, Verdict::Unknown) if resource.subject.is_some() => {

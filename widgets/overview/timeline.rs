@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use topotop_model::bottleneck::ResourceKind;
 use topotop_model::history::Headline;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::overview as text;
@@ -123,16 +124,15 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let height = (inner.height / lines.max(1)).max(1);
     let width = (inner.width + 2) / columns;
     let own = application(cx);
-    for (at, (name, of)) in SERIES.iter().enumerate() {
+    let shown = usize::from(lines * columns);
+    for (at, index) in order(cx, own.is_some(), shown).into_iter().take(shown).enumerate() {
+        let Some((name, of)) = SERIES.get(index) else { continue };
         let (column, line) = (at as u16 % columns, at as u16 / columns);
-        if line >= lines {
-            break;
-        }
         let x = inner.x + column * width;
         let place = Rect { x, y: inner.y + line * height, width: width.saturating_sub(2), height };
         match &own {
             // What the machine does on the whole says least beside what the application says itself.
-            Some((name, peak)) if at + 1 == SERIES.len() => {
+            Some((name, peak)) if index + 1 == SERIES.len() => {
                 own_chart(cx, place.intersection(inner), name, *peak, buf);
             }
             _ if *name == text::SERIES_NIC && cx.history.iter().all(|headline| headline.nic.is_none()) => {
@@ -141,6 +141,26 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
             _ => chart(cx, place.intersection(inner), name, *of, buf),
         }
     }
+}
+
+/// The charts in their order; where not all are shown the application's own number is the first, then what limits.
+fn order(cx: &Cx<'_>, own: bool, shown: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..SERIES.len()).collect();
+    if shown >= SERIES.len() {
+        return order;
+    }
+    let limits = cx.judgement.bottleneck.resource.as_ref().and_then(|resource| match resource.kind {
+        ResourceKind::Softirq => Some(text::SERIES_SOFTIRQ),
+        ResourceKind::Disk | ResourceKind::IoThrottle => Some(text::SERIES_DISK),
+        ResourceKind::NicIn | ResourceKind::NicOut => Some(text::SERIES_NIC),
+        ResourceKind::Memory | ResourceKind::Swap => Some(text::SERIES_MEMORY),
+        ResourceKind::Cpus => Some(text::SERIES_BUSY),
+        _ => None,
+    });
+    let is_own = |index: usize| own && index + 1 == SERIES.len();
+    let is_limit = |index: usize| SERIES.get(index).is_some_and(|(name, _)| Some(*name) == limits);
+    order.sort_by_key(|index| (!is_own(*index), !is_limit(*index)));
+    order
 }
 
 /// The same charts where there is room for scales and times.

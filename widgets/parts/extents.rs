@@ -40,7 +40,8 @@ pub fn of<'a>(
         let (severity, rule) = (change.severity, change.rule.to_string());
         let seen = at >= first;
         if change.came {
-            open.insert(key, Extent { from: seen.then(|| column(at)), to: None, severity, rule });
+            // What the first sample has was there before.
+            open.insert(key, Extent { from: (at > first).then(|| column(at)), to: None, severity, rule });
         } else {
             let known = open.remove(&key);
             if seen {
@@ -86,7 +87,12 @@ pub fn draw(cx: &Cx<'_>, area: Rect, extents: &[Extent], buf: &mut Buffer) {
     for (role, glyph) in &cells {
         pen.glyph(cx.theme.style(*role), glyph);
     }
-    // The worst are named first.
+    // What explains the headline is named first, then the worst.
+    let explains = |extent: &Extent| {
+        let finding = cx.judgement.bottleneck.finding.as_ref();
+        finding.is_some_and(|(rule, _)| rule.as_str() == extent.rule)
+    };
+    order.sort_by_key(|extent| (explains(extent), extent.severity));
     for extent in order.iter().rev() {
         let at = usize::from(extent.from.map_or(0, |from| from.min(last) + 1));
         let end = at + extent.rule.len();

@@ -135,7 +135,7 @@ const RSS: Column<Row> = Column::right(
 .highest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.rss_bytes)));
 const WAIT: Column<Row> = Column::right(
     text::WAIT_HEAD,
-    3,
+    1,
     |_| Width::fixed(5),
     |cx, row, pen| match thread(cx, row) {
         Some(thread) => cells::wait_of(thread.wait_share, thread.cpu_cores, pen),

@@ -18,10 +18,11 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     let filter = super::filter::of(cx);
     let mut rows: Vec<&Process> = cx.frame.processes.iter().filter(|process| filter.passes(process)).collect();
     let wanted = usize::from(area.height.saturating_sub(1));
-    // Most CPU first; in thousandths, so that the order needs no floats. Ties go to the biggest.
+    // Most CPU first, in tenths as shown; of equal ones those that wait for more, then the biggest.
     let rank = |process: &&Process| {
-        let cpu = process.cpu_cores.map_or(0, |cores| (cores * 1000.0) as u64);
-        Reverse((cpu, process.rss_bytes.value().unwrap_or(0)))
+        let cpu = process.cpu_cores.map_or(0, |cores| (cores * 10.0).round() as u64);
+        let wait = process.wait_share.map_or(0, |share| (share * 100.0) as u64);
+        Reverse((cpu, wait, process.rss_bytes.value().unwrap_or(0)))
     };
     if wanted > 0 && rows.len() > wanted {
         rows.select_nth_unstable_by_key(wanted - 1, rank);
