@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
-        says: "beam.smp (200): the scheduler bound to CPU 0 waits for pgbench (300) 50% of the time; CPUs with headroom: 1-7",
+        says: "beam.smp (200): the scheduler bound to CPU 0 waits behind pgbench (300) 50% of the time; CPUs with headroom: 1-7",
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {
