@@ -193,7 +193,7 @@ fn limits_are_configured_by_name() {
     std::fs::write(&file, "[rules.NIC-01]\npackages = 20000\n").expect("a file");
     let (status, _, error) = run(&["rules", "NIC-01", "--config", config]);
     assert!(
-        status == Some(2) && error.contains("rules.NIC-01.packages: no such threshold, did you mean packets?"),
+        status == Some(2) && error.contains("rules.NIC-01.packages: no such threshold; did you mean packets?"),
         "{error}"
     );
 }

@@ -40,12 +40,12 @@ pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         next.map(|next| shown(&format!("{}{next}", join::CLAUSES), cx.charset)).unwrap_or_default()
     };
     let (next, brief, lasts) = (clause(answer.next_text()), clause(answer.next_brief()), lasts(cx));
-    // Whole or not at all: half of it would be another number. What would limit next matters more than peers do.
+    // Whole or not at all: half of it would be another number.
     let mut choices = vec![[&*whole, &*lasts, &*next], [&whole, &next, ""]];
-    if !brief.is_empty() {
-        choices.extend([[&*short, &*next, ""], [&short, &brief, ""]]);
-    }
-    choices.extend([[&*whole, &*lasts, ""], [&whole, "", ""]]);
+    let some = !brief.is_empty();
+    choices.extend(some.then_some([&*whole, &*brief, ""]));
+    choices.extend([[&*whole, &*lasts, ""], [&whole, "", ""], [&short, &next, ""]]);
+    choices.extend(some.then_some([&*short, &*brief, ""]));
     let room = u32::from(pen.left().saturating_sub(2));
     let fits = |texts: &&[&str; 3]| texts.iter().map(|text| u32::from(names::width(text))).sum::<u32>() <= room;
     let [headline, beside @ ..] = choices.iter().find(fits).copied().unwrap_or([&*short, "", ""]);

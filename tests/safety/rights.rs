@@ -145,8 +145,8 @@ fn screens_keep_what_the_readme_says() {
     let documented = documented();
     let (_dir, recording) = recording();
     for (row, arguments) in [
-        ("the interactive mode", vec!["--read-only", "--no-hwloc"]),
-        ("the interactive mode", vec!["--no-hwloc"]),
+        ("interactive mode", vec!["--read-only", "--no-hwloc"]),
+        ("interactive mode", vec!["--no-hwloc"]),
         ("replay", vec!["replay", recording.as_str()]),
         ("demo", vec!["demo"]),
     ] {
