@@ -73,7 +73,9 @@ fn judge(context: &mut RuleContext<'_>) {
     }
     // Each of several is as bad as the others.
     let severity = if saturated >= 2 { Severity::Critical } else { Severity::Warning };
-    hits.into_iter().for_each(|hit| context.hit(hit.severity(severity)));
+    for hit in hits {
+        context.hit(hit.severity(severity));
+    }
 }
 
 /// Tasks that waited, by the CPU they ran on last; a CPU without an entry has no task with a known wait time.
