@@ -21,7 +21,8 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     // Most CPU first, in tenths as shown; of equal ones those that wait for more, then the biggest.
     let rank = |process: &&Process| {
         let cpu = process.cpu_cores.map_or(0, |cores| (cores * 10.0).round() as u64);
-        let wait = process.wait_share.map_or(0, |share| (share * 100.0) as u64);
+        // The wait of one that hardly runs is a large share of next to nothing.
+        let wait = process.wait_share.filter(|_| cpu > 0).map_or(0, |share| (share * 100.0) as u64);
         Reverse((cpu, wait, process.rss_bytes.value().unwrap_or(0)))
     };
     if wanted > 0 && rows.len() > wanted {
