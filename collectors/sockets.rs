@@ -31,9 +31,9 @@ use topotop_model::{Draft, Num, Reason, Slots, State, Table as _};
 const SECOND_NS: u64 = 2_000_000_000;
 const PERIOD_NS: u64 = 5_000_000_000;
 const LONGEST_NS: u64 = 60_000_000_000;
-/// While no process uses this part of a CPU, connections are of little interest: the time between rounds, in ns.
+/// While no other process uses this part of a CPU, connections are of little interest: the time between rounds, in ns.
 const CALM_NS: u64 = 60_000_000_000;
-const CALM_PART: u64 = 20;
+const CALM_PART: u64 = 100;
 /// A tick of a process's times in ns: USER_HZ is 100 wherever the kernel runs.
 const TICK_NS: u64 = 10_000_000;
 const BUDGET: u64 = 100;
@@ -84,7 +84,8 @@ impl Collector for SocketCollector {
             return;
         }
         let targets = self.targets(draft);
-        let most = targets.iter().map(|target| target.ticks).max().unwrap_or_default().saturating_mul(TICK_NS);
+        let others = targets.iter().filter(|target| target.process.0 != std::process::id());
+        let most = others.map(|target| target.ticks).max().unwrap_or_default().saturating_mul(TICK_NS);
         let calm = self.rounds > 1 && since.is_some_and(|since| since < CALM_NS && most < since / CALM_PART);
         if calm && !cx.demand.complete {
             // Looked at again soon: ticks count from the last round on.
@@ -231,6 +232,7 @@ impl SocketCollector {
             table.rtt_us.set_or_clear(slot, sum.rtt_us);
             table.min_rtt_us.set_or_clear(slot, sum.min_rtt_us);
             table.unacked.set_or_clear(slot, sum.unacked);
+            table.awaited.set_or_clear(slot, sum.awaited);
             for (column, value) in counters(table).into_iter().zip(sum.counters) {
                 column.set_or_clear(slot, value);
             }

@@ -5,8 +5,8 @@ use crate::frame::{Frame, Listener, OffCpu, Peer, Process, WaitClass, WaitShare}
 use crate::locale::waiting as text;
 use crate::rules::parts;
 use crate::text::printable;
-use chain::peer;
 pub use chain::{Chain, one_by_one, server};
+use chain::{peer, serial};
 use std::collections::BTreeMap;
 
 mod chain;
@@ -49,6 +49,8 @@ pub struct Waiting<'a> {
     pub what: &'a str,
     /// Of the time of the threads that take part in the work.
     pub share: f64,
+    /// What all processes of the program want.
+    wants: f64,
     /// The process of this machine that it waits for, if that is its peer.
     server: Option<&'a Process>,
     /// Connections that wait to be accepted, and the port.
@@ -76,17 +78,24 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
         // Each has a peer of its own, and where only one waits the sentence is about that one.
         let is_own = class == WaitClass::Peer || processes == 1;
         let share = if is_own && application.processes.len() > 1 { own.share } else { share };
-        let waiting = Waiting { process, processes, class, what, share, server, queue: None };
-        Some((rank(class), application.wants(), waiting))
+        let wants = application.wants();
+        let waiting = Waiting { process, processes, class, what, share, wants, server, queue: None };
+        Some((rank(class), wants, waiting))
     });
     let found: Vec<_> = found.collect();
     let most = found.iter().max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| *waiting)?;
-    // Where the peer runs here and waits itself, the client waits for the same.
-    let behind = most.server.filter(|_| most.one_by_one().is_none()).and_then(|server| {
-        let mut causes = found.iter().filter(|(rank, ..)| *rank == CAUSE);
-        causes.find(|(.., waiting)| waiting.is_of(server)).map(|(.., waiting)| *waiting)
-    });
-    Some(behind.unwrap_or(most))
+    let causes = found.iter().filter(|(rank, ..)| *rank == CAUSE).map(|(.., waiting)| *waiting).collect();
+    Some(last_in_line(most, causes))
+}
+
+/// Where the peer runs here and waits itself, the client waits for the same, and so on.
+fn last_in_line<'a>(mut waiting: Waiting<'a>, mut causes: Vec<Waiting<'a>>) -> Waiting<'a> {
+    while let Some(server) = waiting.server.filter(|_| waiting.one_by_one().is_none()) {
+        causes.retain(|cause| !cause.is_of(waiting.process));
+        let Some(behind) = causes.iter().find(|cause| cause.is_of(server)) else { break };
+        waiting = *behind;
+    }
+    waiting
 }
 
 /// What each program in each group wants.
@@ -217,6 +226,7 @@ fn queue(frame: &Frame) -> Option<Waiting<'_>> {
         class,
         what: "",
         share: 0.0,
+        wants: 0.0,
         server: None,
         queue: Some(queue),
     })
@@ -244,7 +254,7 @@ impl Waiting<'_> {
     /// transfers data for the other end or the network.
     fn is_cause(&self) -> bool {
         let held = self.class == WaitClass::Lock || self.one_by_one().is_some();
-        wants(self.process) >= IDLE && held || self.streams()
+        self.wants >= IDLE && held || self.streams()
     }
 
     /// True if it is about the program of a process.
@@ -282,7 +292,7 @@ impl Waiting<'_> {
                     share,
                     peer: &what,
                     requests: &parts::count(Some(requests.round())),
-                    time: &format!("{ms:.1}"),
+                    time: &parts::two_digits(ms),
                 }
                 .to_string(),
                 None => match self.lost() {
@@ -304,10 +314,9 @@ impl Waiting<'_> {
         }
     }
 
-    /// Requests a second and what each takes in milliseconds, where one connection has them one after the other and the
-    /// round trip is but a small part of that.
+    /// Requests a second and the milliseconds that each is waited for, where a connection has them one after the other.
     pub fn one_by_one(&self) -> Option<(f64, f64)> {
-        let chain = one_by_one(self.process).filter(|_| self.class == WaitClass::Peer)?;
+        let chain = serial(self.process).filter(|_| self.class == WaitClass::Peer)?;
         Some((chain.requests, chain.ms))
     }
 }

@@ -12,7 +12,12 @@ pub(super) type Process = (u32, u64);
 pub(super) struct Target {
     pub(super) process: Process,
     pub(super) tid: u32,
+    /// True for a program that says in its title that it waits for a lock.
+    pub(super) titled: bool,
 }
+
+/// Programs that do.
+const TITLED: [&str; 2] = ["postgres", "postmaster"];
 
 /// The most threads of one process.
 const MOST_EACH: usize = 32;
@@ -53,6 +58,7 @@ struct Row {
     slices: u64,
     ran: u64,
     blocked: bool,
+    titled: bool,
 }
 
 impl Chooser {
@@ -60,7 +66,7 @@ impl Chooser {
     pub(super) fn choose(&mut self, draft: &Draft, now_ns: u64, most: usize, own: u32) -> Vec<Target> {
         self.round += 1;
         let round = self.round;
-        let mut active: HashMap<Process, Vec<u32>> = HashMap::new();
+        let mut active: HashMap<Process, Vec<Target>> = HashMap::new();
         for row in rows(draft).into_iter().filter(|row| row.process.0 != own) {
             let seen = self.threads.entry((row.process.0, row.tid, row.start)).or_insert(Seen {
                 slices: row.slices,
@@ -73,7 +79,8 @@ impl Chooser {
             }
             (seen.slices, seen.ran, seen.round) = (row.slices, row.ran, round);
             if seen.active_until_ns > now_ns {
-                active.entry(row.process).or_default().push(row.tid);
+                let target = Target { process: row.process, tid: row.tid, titled: row.titled };
+                active.entry(row.process).or_default().push(target);
                 let want = self.wants.entry(row.process).or_default();
                 // What waits for a disk wants as much as what runs.
                 want.ns = want.ns.saturating_add(gained).saturating_add(if row.blocked { 200_000_000 } else { 0 });
@@ -89,11 +96,12 @@ impl Chooser {
         }
         let mut chosen = Vec::new();
         for (process, _) in order {
-            let Some(tids) = active.get_mut(&process) else { continue };
+            let Some(targets) = active.get_mut(&process) else { continue };
             // Of many those whose turn it is.
-            tids.sort_unstable_by_key(|tid| (u64::from(*tid).wrapping_mul(0x9e37_79b9).wrapping_add(round) % 16, *tid));
+            let turn = |tid: u32| u64::from(tid).wrapping_mul(0x9e37_79b9).wrapping_add(round) % 16;
+            targets.sort_unstable_by_key(|target| (turn(target.tid), target.tid));
             let room = most.saturating_sub(chosen.len()).min(MOST_EACH);
-            chosen.extend(tids.iter().take(room).map(|&tid| Target { process, tid }));
+            chosen.extend(targets.iter().take(room));
         }
         chosen
     }
@@ -129,6 +137,7 @@ fn single(table: &Processes, slot: usize, process: Process) -> Option<Row> {
         slices: table.slices.value(slot)?,
         ran: table.run_ns.value(slot)?.saturating_add(table.wait_ns.value(slot)?),
         blocked: table.state.value(slot) == Some(u64::from(b'D')),
+        titled: table.comm.get(slot).is_some_and(|comm| TITLED.contains(&&**comm)),
     })
 }
 
@@ -140,6 +149,7 @@ fn thread(table: &Threads, slot: usize, (process, tid): (Process, u32)) -> Optio
         slices: table.slices.value(slot)?,
         ran: table.run_ns.value(slot)?.saturating_add(table.wait_ns.value(slot)?),
         blocked: table.state.value(slot) == Some(u64::from(b'D')),
+        titled: false,
     })
 }
 
@@ -171,7 +181,7 @@ mod tests {
         assert!(chooser.choose(&draft(&first), 1, 10, 99).is_empty(), "nobody knows who is active");
         let next = [(2, 6, 50), (7, 6, 200), (8, 6, 900), (9, 5, 100), (99, 9, 9000)];
         let chosen = chooser.choose(&draft(&next), 1_000_000_000, 10, 99);
-        let target = |pid| Target { process: (pid, 1), tid: pid };
+        let target = |pid| Target { process: (pid, 1), tid: pid, titled: false };
         assert_eq!(chosen, [target(8), target(7)], "what wants most first, neither kernel threads nor itself");
         assert_eq!(chooser.choose(&draft(&next), 2_000_000_000, 1, 99), [target(8)]);
         assert!(chooser.choose(&draft(&next), 9_000_000_000, 10, 99).is_empty());

@@ -208,6 +208,7 @@ impl Looker {
             Waits::Futex => {
                 (at.object, at.operation) = (Some(arguments[0]), Some(arguments[1] & 0x7f));
             }
+            Waits::Events(..) if target.titled && self.names_lock(target.process.0) => at.target = "lock",
             Waits::Events(..) => {
                 let found = self.peers.of_process(target.process);
                 let peer_state =
@@ -255,6 +256,15 @@ impl Looker {
             }
         }
         Some(())
+    }
+
+    /// True if the title of a process ends in `waiting`, as that of one of PostgreSQL does while it waits for a lock that
+    /// another transaction holds.
+    fn names_lock(&mut self, pid: u32) -> bool {
+        let read = self.root.read(format!("proc/{pid}/cmdline"), &mut self.buf);
+        let title = self.buf.trim_ascii_end();
+        let end = title.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        read.is_ok() && title.get(..end).is_some_and(|title| title.trim_ascii_end().ends_with(b" waiting"))
     }
 
     fn name(&mut self, name: &str) -> Arc<str> {

@@ -40,7 +40,7 @@ fn threads_of_this_machine_are_found_at_what_they_wait_for() {
     std::thread::sleep(Duration::from_millis(50));
     let pid = std::process::id();
     let tids = tids.lock().expect("free").clone();
-    let targets = tids.iter().map(|&tid| super::choose::Target { process: (pid, 1), tid }).collect();
+    let targets = tids.iter().map(|&tid| super::choose::Target { process: (pid, 1), tid, titled: false }).collect();
     let root = Arc::new(Root::live().expect("a root"));
     let job = super::Job { targets, connections: Arc::default(), looks: 2, gap: Duration::from_millis(5) };
     let answer = super::Looker::new(root).round(&job);

@@ -3,7 +3,7 @@
 use super::peers::Process;
 use crate::Root;
 use rustix::time::{ClockId, clock_gettime};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use topotop_model::Reason;
 
 /// Descriptors of one process that are read, at most.
@@ -11,6 +11,8 @@ const MOST_LINKS: usize = 16_384;
 /// Descriptors are read again after this time, of processes that use CPU and of others, in ns.
 const BUSY_NS: u64 = 8_000_000_000;
 const CALM_NS: u64 = 60_000_000_000;
+/// The part of the sockets that is new from which on they count as short-lived.
+const FLEETING: usize = 4;
 
 /// A process whose descriptors may be read.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,9 @@ pub(super) struct Owner {
     /// When its descriptors were first and last listed.
     pub(super) since_ns: u64,
     at_ns: u64,
+    /// True while many of its sockets are others than at the reading before: those of short connections, which have to be
+    /// listed right before connections are.
+    fleeting: bool,
     seen: bool,
 }
 
@@ -50,7 +55,11 @@ impl Owners {
         for target in targets {
             let owner = self.known.entry(target.process).or_default();
             owner.seen = true;
-            let after = if target.ticks > 0 { BUSY_NS } else { CALM_NS };
+            let after = match target.ticks {
+                0 => CALM_NS,
+                _ if owner.fleeting => 0,
+                _ => BUSY_NS,
+            };
             if owner.listed.is_none() || now_ns.saturating_sub(owner.at_ns) >= after {
                 todo.push((owner.listed.is_some(), u64::MAX - target.ticks, target.process));
             }
@@ -90,14 +99,17 @@ impl Owners {
 }
 
 fn list(root: &Root, pid: u32, owner: &mut Owner) -> Result<(), Reason> {
-    owner.inodes.clear();
+    let before: HashSet<u64> = owner.inodes.drain(..).collect();
     // Like a link of its own: `net:[4026531840]`.
     let netns = root.link(format!("proc/{pid}/ns/net")).ok();
     owner.netns = netns.and_then(|link| inode(link.to_str()?, "net:["));
-    root.links_of(pid, MOST_LINKS, |_, link| {
+    let listed = root.links_of(pid, MOST_LINKS, |_, link| {
         owner.inodes.extend(inode(link, "socket:["));
         link.starts_with("socket:[")
-    })
+    });
+    let fresh = owner.inodes.iter().filter(|inode| !before.contains(*inode)).count();
+    owner.fleeting = fresh * FLEETING > owner.inodes.len();
+    listed
 }
 
 /// `socket:[12345]`
@@ -149,6 +161,13 @@ mod tests {
         owners.look(&root, &targets, 2, u64::MAX);
         assert_eq!(of(&owners, 7).expect("known").inodes, [55]);
         let busy = [Target { process: (7, 1), ticks: 9 }];
+        owners.look(&root, &busy, 3, u64::MAX);
+        assert_eq!(of(&owners, 7).expect("known").inodes.len(), 2, "of one that works what was new is looked at again");
+        owners.look(&root, &busy, 4, u64::MAX);
+        std::fs::remove_file(fd.join("5")).expect("removed");
+        symlink("socket:[57]", fd.join("5")).expect("linked");
+        owners.look(&root, &busy, 5, u64::MAX);
+        assert_eq!(of(&owners, 7).expect("known").inodes.len(), 2);
         owners.look(&root, &busy, 10_000_000_000, u64::MAX);
         let mut inodes = of(&owners, 7).expect("known").inodes;
         inodes.sort_unstable();

@@ -12,6 +12,9 @@ pub(super) type Process = (u32, u64);
 
 /// The most sums that are remembered.
 const MOST_SUMS: usize = 4096;
+/// Which of the counters are segments with data, sent and received.
+const DATA_OUT: usize = 5;
+const DATA_IN: usize = 6;
 /// Processes that share one connection, at most: children inherit them.
 const MOST_OWNERS: usize = 4;
 
@@ -31,6 +34,7 @@ pub(super) struct Sum {
     pub(super) rtt_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
     pub(super) unacked: Option<u64>,
+    pub(super) awaited: Option<u64>,
     pub(super) counters: [Option<u64>; COUNTERS],
     /// Segments, or bytes where these are not known, since the last reading.
     pub(super) gained: u64,
@@ -130,6 +134,12 @@ impl Sum {
         self.connections += 1;
         let Some(info) = socket.info else { return };
         self.unacked = Some(self.unacked.unwrap_or(0).saturating_add(info.unacked));
+        if let Some((sent_ms, received_ms)) = info.sent_ms.zip(info.received_ms) {
+            // Who has received nothing yet tells when the connection was made.
+            let more = now.get(DATA_OUT).zip(now.get(DATA_IN)).is_some_and(|(sent, received)| sent > received);
+            let awaits = sent_ms < received_ms || sent_ms == received_ms && more;
+            self.awaited = Some(self.awaited.unwrap_or(0).saturating_add(u64::from(awaits)));
+        }
         self.told += 1;
         self.rtts = self.rtts.saturating_add(info.rtt_us);
         self.min_rtt_us = [self.min_rtt_us, info.min_rtt_us].into_iter().flatten().min();

@@ -1,7 +1,7 @@
 //! What sampled threads wait for, by class: the collector says in which call and for which object, here is what that means.
 
 use crate::Total as _;
-use crate::frame::{Frame, OffCpu, Process, WaitClass, WaitShare};
+use crate::frame::{Frame, OffCpu, Peer, Process, WaitClass, WaitShare};
 use crate::tables::off_cpu::Waits;
 use crate::{Table, Window};
 use std::collections::{BTreeMap, HashMap};
@@ -211,11 +211,30 @@ fn of_client(process: &Process) -> Option<Arc<str>> {
     busy.then(|| name(&peer.address, Some(u64::from(peer.port))))
 }
 
+/// Where nothing goes to or comes from a peer, what was sent and what was received in the same millisecond was an answer, once.
+fn is_silent(process: &Process, name_of_peer: &str) -> bool {
+    let is_meant = |peer: &&Peer| *name(&peer.address, Some(u64::from(peer.port))) == *name_of_peer;
+    let peer = process.peers.iter().filter(|peer| !peer.inbound).find(is_meant);
+    peer.is_some_and(|peer| peer.data_segs_out_per_second == Some(0.0) && peer.data_segs_in_per_second == Some(0.0))
+}
+
+/// The peer of which most connections of a process await an answer, where most of those to it do: they may be too short-lived
+/// to be asked one by one.
+fn awaited(process: &Process) -> Option<Arc<str>> {
+    let awaits =
+        |peer: &&Peer| !peer.inbound && peer.awaited.is_some_and(|some| some > 0 && some * 2 >= peer.connections);
+    let most = process.peers.iter().filter(awaits).max_by_key(|peer| peer.awaited)?;
+    Some(name(&most.address, Some(u64::from(most.port))))
+}
+
 /// Waiting for any of several descriptors.
 fn events(process: &Process, waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
     let serves = accepts(process);
     match waits.outstanding.value(slot) {
+        _ if &*waits.target.or_empty(slot) == LOCK => (WaitClass::Lock, LOCK.into()),
+        Some(2) if serves && is_silent(process, &peer(waits, slot)) => (WaitClass::Requests, Arc::default()),
         Some(1 | 2) => (WaitClass::Peer, peer(waits, slot)),
+        None | Some(3) if awaited(process).is_some() => (WaitClass::Peer, awaited(process).unwrap_or_default()),
         Some(3) => (WaitClass::Requests, Arc::default()),
         _ if serves => (WaitClass::Requests, Arc::default()),
         // Its connections come and go too fast to be asked one by one.
@@ -234,8 +253,9 @@ fn is_local(process: &Process) -> bool {
     silent && process.threads.value() == Some(1)
 }
 
-/// What a UDP socket is called in `Waits::target`.
+/// What a UDP socket is called in `Waits::target`, and the lock that a program says in its title that it waits for.
 const UDP: &str = "udp";
+const LOCK: &str = "lock";
 
 /// Waiting for a datagram: who is not connected may be a server or ask many.
 fn datagram(waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {

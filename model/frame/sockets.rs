@@ -70,6 +70,8 @@ pub struct Peer {
     pub busy_ratio: Option<f64>,
     /// Segments in flight.
     pub unacked: u64,
+    /// Connections with an answer outstanding: data was sent after the last data received.
+    pub awaited: Option<u64>,
 }
 
 impl Peer {

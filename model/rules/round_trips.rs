@@ -145,7 +145,7 @@ fn title(finding: &Finding) -> String {
     let (comm, subject, peer) =
         (&finding.text(evidence::COMM), &finding.subject.named(), &finding.text(evidence::PEER));
     let requests = &parts::count(finding.number(evidence::REQUESTS).map(f64::round));
-    let ms = |name| format!("{:.1}", finding.number(name).unwrap_or(0.0));
+    let ms = |name| parts::two_digits(finding.number(name).unwrap_or(0.0));
     if finding.number(evidence::ANSWER_TIME).is_none() {
         let share = &parts::percent(finding.number(evidence::SHARE));
         let latency = &format!("{:.2}", finding.number(evidence::ROUND_TRIP).unwrap_or(0.0));

@@ -35,7 +35,8 @@ table! {
         call: Text = 4 (Id, None, "proc/*/task/*/syscall"),
         /// Function of the kernel that it slept in, of uninterruptible sleep only.
         wchan: Text = 5 (Id, None, "proc/*/task/*/wchan"),
-        /// What the call waits for: `socket`, `pipe`, `file`, `eventpoll`, `eventfd`, …; empty where there is no such.
+        /// What the call waits for: `socket`, `pipe`, `file`, `eventpoll`, `eventfd`, …, `lock` where the program's title
+        /// says so; empty where there is no such.
         target: Text = 6 (Id, None, "proc/*/fd/*"),
         /// The lock word's address of a futex, the inode of a socket or pipe.
         object: Num = 7 (Id, None, "proc/*/task/*/syscall"),

@@ -83,5 +83,8 @@ table! {
         busy_us: Num = 17 (Counter, Microseconds, "INET_DIAG"),
         /// Segments in flight (tcpi_unacked).
         unacked: Num = 18 (Gauge, Count, "INET_DIAG"),
+        /// Connections on which something was sent after the last that was received (tcpi_last_data_sent,
+        /// tcpi_last_data_recv; in the same millisecond, more segments with data than came).
+        awaited: Num = 19 (Gauge, Count, "INET_DIAG"),
     }
 }

@@ -127,5 +127,6 @@ fn peer(pair: Pair<'_, Peers>, slot: usize) -> Option<Peer> {
         retransmits_per_second: rate(|table| &table.retransmits),
         busy_ratio: busy.map(|us| (us / 1e6 / connections as f64).clamp(0.0, 1.0)),
         unacked: table.unacked.get(slot).value().unwrap_or_default(),
+        awaited: table.awaited.value(slot),
     })
 }

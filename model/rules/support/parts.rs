@@ -331,6 +331,12 @@ pub(crate) fn count(value: Option<f64>) -> String {
     }
 }
 
+/// A number with two digits that count: `12`, `1.2`, `0.25`, `0.019`.
+pub(crate) fn two_digits(value: f64) -> String {
+    let places = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 3.0) } else { 0.0 };
+    format!("{value:.*}", places as usize)
+}
+
 /// With one decimal; small shares of a core with two, since a quota of 20 ms in a second is not none.
 pub(crate) fn tenths(value: f64) -> String {
     if (0.005..0.095).contains(&value.abs()) { format!("{value:.2}") } else { format!("{value:.1}") }
