@@ -84,6 +84,7 @@ pub(crate) fn run(
     }
     let all = if args.from.is_empty() {
         let mut watch = Watch::new(config.judge(), &plan.settings, lines(args, &mut out));
+        watch.is_document = args.format != "text";
         let root = root()?;
         if !root.is_live() {
             watch.seen.source = Source::Captured;
@@ -98,7 +99,7 @@ pub(crate) fn run(
         recordings(config, args, plan, &mut out)?
     };
     if args.format == "junit" {
-        written(junit::end(&mut out))?;
+        written(in_english(|| junit::end(&mut out)))?;
     }
     for seen in all.iter().filter(|_| global.verbose) {
         report::standings(&seen.last, &mut std::io::stderr().lock());
@@ -113,7 +114,7 @@ pub(crate) fn run(
 fn one(seen: &Seen, args: &CheckArgs, out: &mut impl Write) -> std::io::Result<()> {
     match args.format.as_str() {
         "text" => report::people(seen, out),
-        "junit" => junit::suite(seen, args.fail_on.severity(), out),
+        "junit" => in_english(|| junit::suite(seen, args.fail_on.severity(), out)),
         format => in_english(|| report::summary(seen, format == "json", out)),
     }
 }
@@ -128,6 +129,7 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
     let mut all: Vec<Seen> = Vec::with_capacity(args.from.len());
     for path in &args.from {
         let mut watch = Watch::new(config.judge(), &plan.settings, lines(args, out));
+        watch.is_document = args.format != "text";
         let host = watch.recording(path)?;
         let mut seen = watch.seen;
         if args.from.len() > 1 {

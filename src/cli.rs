@@ -3,7 +3,6 @@
 use crate::args::Global;
 use crate::fix::args::{ApplyArgs, Verb};
 use clap::{Args, Parser, Subcommand};
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use topotop_collectors::metrics::Source;
 use topotop_model::locale::error as text;
@@ -112,28 +111,6 @@ pub(crate) fn metric_refusal(cli: &Cli) -> Option<String> {
         let (name, source) = (&metric.name, &metric.text);
         text::MetricOfCommand { name: &name, text: &source }.to_string()
     })
-}
-
-/// True if it writes a document for programs, which is English throughout.
-pub(crate) fn is_for_programs(cli: &Cli) -> bool {
-    let data = |format: &str| matches!(format, "json" | "jsonl" | "junit");
-    match &cli.command {
-        Some(Command::Snapshot(args)) => match (&args.format, &args.output) {
-            (Some(format), _) => data(format),
-            (None, Some(path)) => path.extension().is_some_and(|extension| extension == "json"),
-            (None, None) => !std::io::stdout().is_terminal(),
-        },
-        Some(Command::Check(args)) => data(&args.format),
-        Some(Command::Preflight(args)) => data(&args.format),
-        Some(Command::Doctor(args)) => data(&args.format),
-        Some(Command::Replay(args)) => args.format.is_some(),
-        Some(Command::Export(_) | Command::Completions { .. } | Command::Capture(_)) => true,
-        Some(Command::Fix(args)) => match &args.verb {
-            Verb::List { format, .. } | Verb::Journal { format, .. } => data(format),
-            _ => false,
-        },
-        _ => false,
-    }
 }
 
 #[cfg(test)]

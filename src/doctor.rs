@@ -12,7 +12,7 @@ use topotop_model::Window;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::locale::Text;
-use topotop_model::locale::{check, doctor as text, join, pair};
+use topotop_model::locale::{check, doctor as text, in_english, join, pair};
 use topotop_model::rules::ALL;
 use topotop_model::text::{columns, padded, printable};
 use topotop_widgets::Charset;
@@ -218,7 +218,7 @@ pub(crate) fn run(
     let mut out = Output::stdout();
     let written = match &*args.format {
         "text" => report.text(theme::charset(charset), &mut out),
-        _ => report.json(&mut out),
+        _ => in_english(|| report.json(&mut out)),
     };
     out.finish(written).map(|()| 0)
 }

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use topotop_model::locale::error as text;
+use topotop_model::locale::{error as text, in_english};
 use topotop_model::text::printable;
 use topotop_model::{Section, Snapshot, Table, Visit};
 
@@ -46,7 +46,7 @@ impl ExportArgs {
 /// Writes what is asked for.
 pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     if args.list {
-        return print(&list());
+        return print(&in_english(list));
     }
     if args.recordings.is_empty() {
         return Err(text::NO_RECORDING.to_string());

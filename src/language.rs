@@ -28,11 +28,6 @@ pub(crate) fn parse(name: &str) -> Result<&'static str, String> {
     })
 }
 
-/// English from here on: for documents that programs read.
-pub(crate) fn english() {
-    locale::select(ENGLISH);
-}
-
 /// The language that `--lang` names, up to the command of `record`.
 fn flag(mut arguments: impl Iterator<Item = OsString>) -> Option<&'static str> {
     while let Some(argument) = arguments.next() {

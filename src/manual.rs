@@ -5,12 +5,15 @@ use crate::help;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use topotop_model::locale::error::ManualFailed;
+use topotop_model::locale::in_english;
 
-/// A completion script.
+/// A completion script, in English as all that programs read.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Vec<u8> {
-    let mut out = Vec::new();
-    clap_complete::generate(shell, &mut help::command(), "topotop", &mut out);
-    out
+    in_english(|| {
+        let mut out = Vec::new();
+        clap_complete::generate(shell, &mut help::command(), "topotop", &mut out);
+        out
+    })
 }
 
 /// The manual page: the program, its commands one after the other, keys, files and status.

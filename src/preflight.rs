@@ -18,8 +18,8 @@ use topotop_model::derive::{Deriver, Settings};
 use topotop_model::fix;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Check, Mark, survey};
-use topotop_model::locale::Texts;
 use topotop_model::locale::preflight as text;
+use topotop_model::locale::{Texts, in_english};
 use topotop_model::rules::Severity;
 use topotop_model::text::{padded, printable};
 use topotop_model::{Snapshot, Window};
@@ -69,8 +69,8 @@ pub(crate) fn run(
     let mut out = Output::stdout();
     let written = match &*args.format {
         "text" => report.text(theme::charset(config.charset), &mut out),
-        "json" => report.json(&mut out),
-        _ => report.lines(&mut out),
+        "json" => in_english(|| report.json(&mut out)),
+        _ => in_english(|| report.lines(&mut out)),
     };
     out.finish(written).map(|()| report.status(args))
 }

@@ -88,9 +88,6 @@ pub fn run(words: &[OsString]) -> ExitCode {
     crate::units::use_local_zone();
     language::select(words.iter().skip(1).cloned());
     let cli = help::parse(words.iter().cloned());
-    if cli.as_ref().is_ok_and(crate::cli::is_for_programs) {
-        language::english();
-    }
     if let Some(refusal) = cli.as_ref().ok().and_then(crate::cli::metric_refusal) {
         fail(&refusal);
         let has_command = matches!(&cli, Ok(Cli { command: Some(Command::Record(record)), .. })

@@ -114,6 +114,45 @@ fn wrong_arguments_have_status_two_and_an_error_that_says_what_to_use() {
 }
 
 #[test]
+fn errors_are_in_the_language_of_the_reader_and_documents_in_english() {
+    let root = small();
+    let root = path(root.path());
+    let han = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    let cases: &[&[&str]] = &[
+        &["replay", "x", "--format", "foo"],
+        &["export", "x", "--format", "parquet"],
+        &["snapshot", "--screen", "foo", "--root", root],
+        &["snapshot", "--root", "/nope"],
+        &["check", "--format", "json", "--root", "/nope"],
+        &["--root", "/nope"],
+    ];
+    for arguments in cases {
+        let flag = command(arguments).args(["--lang", "zh-CN"]).output().expect("it runs");
+        let environment = command(arguments).env("LANG", "zh_CN.UTF-8").output().expect("it runs");
+        for output in [flag, environment] {
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert!(han(&error) && output.stdout.is_empty() && !output.status.success(), "{arguments:?}: {error}");
+        }
+    }
+    let documents: &[&[&str]] = &[
+        &["snapshot", "--root", root],
+        &["check", "--format", "json", "--root", root],
+        &["check", "--format", "jsonl", "--root", root],
+        &["check", "--format", "junit", "--root", root],
+        &["preflight", "--format", "json", "--root", root],
+        &["doctor", "--format", "json", "--root", root],
+        &["fix", "list", "--format", "json", "--root", root],
+        &["export", "--list"],
+        &["completions", "bash"],
+    ];
+    for arguments in documents {
+        let output = command(arguments).args(["--lang", "zh-CN"]).output().expect("it runs");
+        let document = String::from_utf8_lossy(&output.stdout);
+        assert!(!document.is_empty() && !han(&document), "{arguments:?}: {document}");
+    }
+}
+
+#[test]
 fn a_captured_machine_is_written_at_once_in_every_format() {
     let root = small();
     let out = tempfile::tempdir().expect("a directory");

@@ -20,6 +20,7 @@ use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::{self, Judge, Judgement};
 use topotop_model::locale::error::Signals;
+use topotop_model::locale::in_english;
 use topotop_model::rules::{Finding, Rule, RuleId, Severity, Subject};
 use topotop_model::{Snapshot, Window, waiting};
 
@@ -147,6 +148,8 @@ pub(super) struct Watch<'a> {
     first: Option<u64>,
     /// Where a document per sample goes.
     lines: Option<&'a mut dyn Write>,
+    /// What was seen becomes a document, which is English.
+    pub(super) is_document: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -159,6 +162,7 @@ impl<'a> Watch<'a> {
             seen: Seen { complete: true, ..Seen::default() },
             first: None,
             lines,
+            is_document: false,
         }
     }
 
@@ -174,7 +178,12 @@ impl<'a> Watch<'a> {
         let settings = Some(self.judge.settings());
         let options = Options { judgement: Some(&judgement), settings, ..Options::default() };
         let reported = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));
-        self.seen.take(&frame, judgement, &mut self.first);
+        let (seen, first) = (&mut self.seen, &mut self.first);
+        if self.is_document {
+            in_english(|| seen.take(&frame, judgement, first));
+        } else {
+            seen.take(&frame, judgement, first);
+        }
         self.seen.ended_by_reader = matches!(reported, Some(Err(_)));
         !self.seen.ended_by_reader
     }

@@ -7,7 +7,7 @@ use topotop_model::document;
 use topotop_model::fix::verification;
 use topotop_model::journal::{Application, Judged};
 use topotop_model::locale::cli::fix as text;
-use topotop_model::locale::{join, pair};
+use topotop_model::locale::{in_english, join, pair};
 use topotop_model::text::printable;
 
 pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u8, String> {
@@ -26,8 +26,8 @@ pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u
     if format == "json" {
         let of = |application| document::Application::of(application, boot);
         match one {
-            Some(one) => print_json(&of(one))?,
-            None => print_json(&journal.applications.iter().map(of).collect::<Vec<_>>())?,
+            Some(one) => print_json(&in_english(|| of(one)))?,
+            None => print_json(&in_english(|| journal.applications.iter().map(of).collect::<Vec<_>>()))?,
         }
         return Ok(DONE);
     }
