@@ -32,6 +32,7 @@ pub use memory::{Memory, MemoryBandwidth, Node, OomKill};
 pub use metrics::{LOAD_SHARE, Metric};
 pub use network::{ArchIrq, Channel, Channels, Counts, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
 pub use off_cpu::{OffCpu, WaitClass, WaitShare};
+pub(crate) use processes::PF_NO_SETAFFINITY;
 pub use processes::{AffinityGroup, Beam, MemorySource, Process, ProcessMemory, Thread};
 pub use sockets::{Jvm, Listener, Peer};
 

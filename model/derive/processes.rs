@@ -22,8 +22,6 @@ type Id = (u32, u64, usize);
 
 /// PF_KTHREAD: a kernel thread.
 const PF_KTHREAD: u64 = 0x0020_0000;
-/// PF_NO_SETAFFINITY: userland may not change its affinity.
-const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 /// `spare` is an earlier frame, of whatever window: what its rows have room for and share is used again.
 pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
@@ -97,6 +95,7 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     text(&mut process.io_cgroup, table.io_cgroup.get(slot));
     process.state = table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?');
     process.kernel = flags & PF_KTHREAD != 0;
+    process.flags = flags;
     process.uid = table.uid.id(slot);
     text(&mut process.user, table.user.get(slot));
     process.cpu_seconds = table

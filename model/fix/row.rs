@@ -5,6 +5,7 @@ use super::{Case, Fix, Parameter, Plan, Refusal, Restore, Risk, Step, Target, Ve
 use crate::IdSet;
 use crate::diff::Watch;
 use crate::frame::{Frame, Process, Thread};
+use crate::locale::Text;
 use crate::locale::fix as shared;
 use crate::locale::fix::row as text;
 use crate::rules::{Finding, Rule, RuleId, Severity, Subject};
@@ -33,13 +34,21 @@ pub fn chosen(subject: Subject) -> Finding {
     }
 }
 
-/// What can be done to a process, as the head of a list.
-pub fn title(frame: &Frame, subject: &Subject) -> String {
+/// What can be done to a process or to one of its threads, as the head of a list.
+pub fn title(frame: &Frame, subject: &Subject, thread: Option<u32>) -> String {
     let process = if let Subject::Process(pid, _) = subject { frame.process(*pid) } else { None };
-    match process {
-        Some(process) => text::Title { subject: &named(process) }.to_string(),
-        None => text::Title { subject: &subject.named() }.to_string(),
+    let name = process.map_or_else(|| subject.named().to_string(), named);
+    match thread {
+        Some(tid) => text::TitleThread { tid: &tid, process: &name }.to_string(),
+        None => text::Title { subject: &name }.to_string(),
     }
+}
+
+/// Why something is done to a whole process only; none for what one thread can have for itself.
+pub fn of_whole_process(fix: &Fix) -> Option<Text> {
+    let takes_thread = fix.parameters.iter().any(|parameter| parameter.name == TID.name);
+    let why = if fix.id == super::cgroup_move::FIX.id { text::MOVES_ALL } else { text::SIGNALS_ALL };
+    (!takes_thread).then_some(why)
 }
 
 /// True for a refusal that only asks for what to do it with.
@@ -104,10 +113,13 @@ pub(super) struct Who<'a> {
 
 impl<'a> Who<'a> {
     pub(super) fn of(case: &Case<'a>) -> Result<Self, Refusal> {
+        let who = Self::or_kernel(case)?;
+        if who.process.kernel { Err(Refusal::because(text::KERNEL.to_string())) } else { Ok(who) }
+    }
+
+    /// Who is changed, where the kernel lets its own threads be changed too.
+    fn or_kernel(case: &Case<'a>) -> Result<Self, Refusal> {
         let process = subject(case).ok_or_else(|| Refusal::because(text::GONE.to_string()))?;
-        if process.kernel {
-            return Err(Refusal::because(text::KERNEL.to_string()));
-        }
         let tid = case.number("tid", 1..=u64::from(u32::MAX))?;
         let thread = tid.map(|tid| {
             let found = case.frame.threads_of(process.pid).iter().find(|thread| u64::from(thread.tid) == tid);
@@ -147,7 +159,13 @@ impl<'a> Who<'a> {
         let mut plan = case.plan(fix, title);
         plan.identity = vec![identity(self.process)];
         plan.steps = vec![step];
-        plan.reverters = vec![shared::REVERTER_PROCESS.to_string()];
+        if self.process.kernel {
+            // What waits for it is not its own.
+            plan.risk = Risk::Disruptive;
+            plan.breaks = vec![text::BREAKS_KERNEL.to_string()];
+        } else {
+            plan.reverters = vec![shared::REVERTER_PROCESS.to_string()];
+        }
         // Less CPU time may be what was wanted: shown, and judged where CPUs are chosen.
         plan.verify.shown = Self::measured(case, self.process).into();
         plan
@@ -155,7 +173,10 @@ impl<'a> Who<'a> {
 }
 
 fn pin(case: &Case<'_>) -> Result<Plan, Refusal> {
-    let who = Who::of(case)?;
+    let who = Who::or_kernel(case)?;
+    if who.process.kernel && who.process.is_bound() {
+        return Err(Refusal::because(text::KERNEL_BOUND.to_string()));
+    }
     let allowed = allowed(case.frame, who.process);
     let masks: Vec<&IdSet> = match who.thread {
         Some(thread) => thread.affinity.as_deref().into_iter().collect(),
@@ -163,7 +184,8 @@ fn pin(case: &Case<'_>) -> Result<Plan, Refusal> {
         None => who.process.thread_affinities.iter().map(|group| &*group.cpus).collect(),
     };
     let is_so = |cpus: &IdSet| !masks.is_empty() && masks.iter().all(|mask| mask.intersection(&allowed) == *cpus);
-    let cpus = match case.set.get("cpus") {
+    // A name without a value, as the dialog offers it, is not given.
+    let cpus = match case.set.get("cpus").filter(|list| !list.is_empty()) {
         Some(list) => {
             let set = IdSet::parse_list(list).filter(|set| !set.is_empty());
             set.ok_or_else(|| Refusal::because(shared::CpuList { name: &"cpus", text: &list }.to_string()))?
@@ -184,7 +206,7 @@ fn pin(case: &Case<'_>) -> Result<Plan, Refusal> {
         Some(thread) => format!("taskset -pc {cpus} {}", thread.tid),
         None => format!("taskset -apc {cpus} {pid}"),
     }];
-    plan.breaks = vec![text::BREAKS_PIN.to_string()];
+    plan.breaks.push(text::BREAKS_PIN.to_string());
     plan.needs = needs(case, &[who.process], text::NEED_PIN);
     let [cores, wait] = Who::measured(case, who.process);
     plan.verify =
@@ -211,9 +233,9 @@ fn usual(case: &Case<'_>, who: &Who<'_>, allowed: &IdSet, is_so: &dyn Fn(&IdSet)
 }
 
 fn nice(case: &Case<'_>) -> Result<Plan, Refusal> {
-    let who = Who::of(case)?;
+    let who = Who::or_kernel(case)?;
     let wrong = |value: &str| Refusal::because(text::NiceRange { value: &value }.to_string());
-    let nice: i32 = match case.set.get("nice") {
+    let nice: i32 = match case.set.get("nice").filter(|value| !value.is_empty()) {
         Some(value) => value.parse().ok().filter(|nice| (-20..=19).contains(nice)).ok_or_else(|| wrong(value))?,
         None => 10,
     };
@@ -222,7 +244,7 @@ fn nice(case: &Case<'_>) -> Result<Plan, Refusal> {
     let title = text::TitleNice { process: &who.name, nice: &nice }.to_string();
     let mut plan = who.plan(case, NICE.id, title, step);
     plan.commands = vec![who.command(&format!("renice -n {nice}"))];
-    plan.breaks = vec![text::BREAKS_NICE.to_string()];
+    plan.breaks.push(text::BREAKS_NICE.to_string());
     // To go back, a user without the capability would have to raise a priority: that is said, not found out.
     plan.needs = needs(case, &[who.process], text::NEED_NICE);
     if !case.surroundings.holds("CAP_SYS_NICE") {
@@ -234,7 +256,7 @@ fn nice(case: &Case<'_>) -> Result<Plan, Refusal> {
 
 fn io_class(case: &Case<'_>) -> Result<Plan, Refusal> {
     let who = Who::of(case)?;
-    let class = case.set.get("class").map_or("idle", String::as_str);
+    let class = case.set.get("class").filter(|class| !class.is_empty()).map_or("idle", String::as_str);
     let number = match class {
         "realtime" => 1,
         "best-effort" => 2,
@@ -322,7 +344,7 @@ fn sends(case: &Case<'_>, process: &Process) -> Vec<super::Need> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{plan_for, surroundings};
-    use super::{IO_CLASS, NICE, PIN, SIGNAL, STOP, chosen};
+    use super::{IO_CLASS, NICE, PIN, SIGNAL, STOP, chosen, of_whole_process, title};
     use crate::fix::{Fix, Plan, Refusal, Restore, Risk, Surroundings, Target};
     use crate::frame::Frame;
     use crate::rules::{Subject, sick};
@@ -403,9 +425,27 @@ mod tests {
     fn what_has_ended_and_what_is_the_kernels_is_left_alone() {
         let (mut frame, subject) = machine();
         frame.processes[0].kernel = true;
+        frame.processes[0].flags = super::super::super::frame::PF_NO_SETAFFINITY;
+        let planned = |frame: &Frame, fix: &'static Fix, set| {
+            plan_for(fix, frame, &chosen(subject.clone()), set, &surroundings())
+        };
+        for fix in [&PIN, &IO_CLASS, &STOP, &SIGNAL] {
+            assert!(planned(&frame, fix, &[]).is_err());
+        }
+        assert_eq!(planned(&frame, &NICE, &[]).expect("a plan").risk, Risk::Disruptive);
+        frame.processes[0].flags = 0;
+        let pinned = planned(&frame, &PIN, &[("cpus", "1")]).expect("one that belongs to no CPU");
+        assert!(pinned.breaks.len() == 2 && pinned.risk == Risk::Disruptive, "{pinned:?}");
         for fix in [&PIN, &NICE, &IO_CLASS, &STOP, &SIGNAL] {
-            assert!(plan_for(fix, &frame, &chosen(subject.clone()), &[], &surroundings()).is_err());
             assert!(plan_for(fix, &frame, &chosen(Subject::Process(1, 1)), &[], &surroundings()).is_err());
         }
+    }
+
+    #[test]
+    fn a_thread_is_neither_moved_nor_signalled_alone() {
+        let (frame, subject) = machine();
+        assert!(title(&frame, &subject, Some(7)).contains("thread 7 of "));
+        let whole = [&PIN, &NICE, &IO_CLASS, &STOP, &SIGNAL, &super::super::cgroup_move::FIX].map(of_whole_process);
+        assert_eq!(whole.map(|why| why.is_some()), [false, false, false, true, true, true]);
     }
 }

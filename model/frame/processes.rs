@@ -7,6 +7,9 @@ use serde::Serialize;
 use serde_with::apply;
 use std::sync::Arc;
 
+/// PF_NO_SETAFFINITY: userland may not change its affinity.
+pub(crate) const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
 /// A process in this interval.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]
@@ -73,6 +76,9 @@ pub struct Process {
     /// True when its I/O counters were read: without a rate, a second reading is to come.
     #[serde(skip)]
     pub has_io: bool,
+    /// Kernel flags of its main thread (PF_*); zero if unknown.
+    #[serde(skip)]
+    pub flags: u64,
     /// Scheduling policy of its main thread (SCHED_*).
     #[serde(skip)]
     pub scheduling: Known<u64>,
@@ -129,6 +135,11 @@ impl Process {
     /// Time its threads ran or wanted to run, in cores; none where either is unknown.
     pub fn demand_cores(&self) -> Option<f64> {
         Some(self.cpu_cores? + self.run_wait_cores?)
+    }
+
+    /// True if the kernel keeps the affinity of its main thread as it is, as of a thread that belongs to one CPU.
+    pub fn is_bound(&self) -> bool {
+        self.flags & PF_NO_SETAFFINITY != 0
     }
 }
 

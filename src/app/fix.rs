@@ -3,6 +3,7 @@
 mod keys;
 mod parameters;
 mod reply;
+mod row_actions;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +23,7 @@ use topotop_widgets::{Action, Mark, Outcome, Subject};
 const MARKS: usize = 256;
 
 impl App {
-    /// What to do about the selected finding or row: opens the dialog. Without a selection, the worst finding.
+    /// What to do about the selected finding or row: opens the dialog.
     pub(super) fn fix(&mut self) -> Vec<Effect> {
         if self.is_fixing() {
             return Vec::new();
@@ -34,10 +35,22 @@ impl App {
         if let Outcome::Fix(rule, subject) = asked {
             return self.fix_finding(rule, &subject);
         }
-        let Some(selected) = self.selected.clone() else { return self.fix_worst() };
-        let found = severity::about(&self.shown().judgement, &selected).max_by_key(|finding| finding.severity);
-        let found = found.map(|finding| (finding.rule.id, finding.subject.clone()));
+        let Some(selected) = self.selected.clone() else { return self.fix_unselected() };
+        let found = self.panel().and_then(|(_, cx)| {
+            let found = severity::about(&cx, &selected).max_by_key(|finding| finding.severity);
+            found.map(|finding| (finding.rule.id, finding.subject.clone()))
+        });
         self.fix_found(found, chrome::NO_FINDING_SELECTED)
+    }
+
+    /// Without a selection: a list wants one, since the worst finding may be of none of its rows; other screens have no
+    /// rows and take that finding.
+    fn fix_unselected(&mut self) -> Vec<Effect> {
+        if self.panel().is_some_and(|(panel, _)| panel.table().is_some()) {
+            self.say(chrome::SELECT_ROW);
+            return Vec::new();
+        }
+        self.fix_worst()
     }
 
     /// What to do about the worst finding: opens the dialog.
@@ -57,31 +70,6 @@ impl App {
             return Vec::new();
         };
         self.fix_finding(rule, &subject)
-    }
-
-    /// What can be done to the selected process or thread: opens the dialog.
-    pub(super) fn row_actions(&mut self) -> Vec<Effect> {
-        if self.is_fixing() {
-            return Vec::new();
-        }
-        let thread = self.panel().and_then(|(panel, _)| panel.thread());
-        let subject = self.panel().and_then(|(panel, _)| panel.table()?.chosen());
-        let Some(subject @ Subject::Process(..)) = subject else {
-            self.say(chrome::NO_ROW);
-            return Vec::new();
-        };
-        let set: BTreeMap<String, String> = thread.into_iter().map(|tid| ("tid".to_owned(), tid.to_string())).collect();
-        let choices = self.choices(&row::chosen(subject.clone()), &set);
-        let effects = self.fix_finding(row::ID, &subject);
-        if let Some(dialog) = self.fixing.as_mut().filter(|_| !set.is_empty()) {
-            // Those that a thread has for itself.
-            let takes = |choice: &Choice| {
-                choice.fix().is_some_and(|fix| fix.parameters.iter().any(|parameter| parameter.name == "tid"))
-            };
-            dialog.choices = choices.into_iter().filter(takes).collect();
-            dialog.sets = dialog.choices.iter().filter_map(|choice| Some((choice.fix()?.id, set.clone()))).collect();
-        }
-        effects
     }
 
     /// The finding of the newest sample, or what stands in its place for a row.
@@ -124,7 +112,7 @@ impl App {
         Some(Dialog {
             rule,
             subject: subject.clone(),
-            title: if rule == row::ID { row::title(&self.newest.frame, subject) } else { finding.title() },
+            title: if rule == row::ID { row::title(&self.newest.frame, subject, None) } else { finding.title() },
             choices: self.choices(&finding, &BTreeMap::new()),
             chosen: 0,
             stage: Stage::Choosing,

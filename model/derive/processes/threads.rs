@@ -1,7 +1,7 @@
 //! Threads that are looked at.
 
-use super::{Masks, PF_KTHREAD, PF_NO_SETAFFINITY, Pair, Span, cores, stood_still, wait_share};
-use crate::frame::{Frame, Thread};
+use super::{Masks, PF_KTHREAD, Pair, Span, cores, stood_still, wait_share};
+use crate::frame::{Frame, PF_NO_SETAFFINITY, Thread};
 use crate::tables::processes::Threads;
 use crate::{Table, Window};
 

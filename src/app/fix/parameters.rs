@@ -13,10 +13,14 @@ impl App {
     pub(super) fn set_parameters(&mut self) {
         let Some(dialog) = self.fixing.as_mut().filter(|dialog| !matches!(dialog.stage, Stage::Run(_))) else { return };
         if dialog.can_set() {
-            let set = dialog.set().into_iter().flatten();
-            let mut pairs: Vec<String> = set.map(|(name, value)| format!("{name}={value}")).collect();
-            let first = dialog.fix().and_then(|fix| fix.parameters.first()).filter(|_| dialog.wants_value());
-            pairs.extend(first.filter(|_| pairs.is_empty()).map(|first| format!("{}=", first.name)));
+            let set = dialog.set();
+            let mut pairs: Vec<String> =
+                set.into_iter().flatten().map(|(name, value)| format!("{name}={value}")).collect();
+            // Of a row only the thread is known: the value is what is missing.
+            let of_thread = set.is_some_and(|set| set.keys().eq(["tid"]));
+            let first = dialog.fix().and_then(|fix| fix.parameters.first());
+            let first = first.filter(|_| of_thread || pairs.is_empty() && dialog.wants_value());
+            pairs.extend(first.map(|first| format!("{}=", first.name)));
             dialog.editing = Some(pairs.join(" "));
         } else if let Some(fix) = dialog.fix() {
             dialog.note = Some(text::NoParameters { fix: &fix.id }.to_string());
