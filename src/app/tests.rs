@@ -113,6 +113,43 @@ fn the_palette_finds_actions_and_rows() {
 }
 
 #[test]
+fn the_palette_takes_english_and_names_of_commands() {
+    let mut app = app();
+    app.update(Msg::Sample(Sample { frame: Arc::new(topotop_model::testkit::server()), ..Sample::default() }));
+    let first = |app: &App, text: &str| app.entries(text).first().map(|entry| entry.title.clone()).unwrap_or_default();
+    let name = |id: &str| topotop_model::fix::ALL.iter().find(|fix| fix.id == id).map(|fix| fix.name).expect("a fix");
+    let chinese = topotop_model::locale::LANGUAGES.iter().find(|language| language.code == "zh-CN").expect("Chinese");
+    for language in [&topotop_model::locale::ENGLISH, chinese] {
+        topotop_model::locale::with(language, || {
+            for (typed, id) in [
+                ("pin", "F-PIN"),
+                ("renice", "F-NICE"),
+                ("nice", "F-NICE"),
+                ("ionice", "F-IOCLASS"),
+                ("I/O class", "F-IOCLASS"),
+                ("move to", "F-CGMOVE"),
+                ("kill", "F-SIGNAL"),
+                ("signal", "F-SIGNAL"),
+            ] {
+                assert_eq!(first(&app, typed), name(id).to_string(), "{typed}");
+            }
+            for (typed, action) in [("pause", "pause"), ("export", "export"), ("theme", "theme")] {
+                let action = crate::action::by_name(action).expect("an action");
+                assert_eq!(first(&app, typed), action.help.to_string(), "{typed}");
+            }
+        });
+    }
+    assert!(app.entries("eth0").iter().all(|entry| entry.title.contains("eth0")), "no scattered letters");
+    assert!(!app.entries("qt").is_empty(), "scattered letters where there is nothing else");
+    assert_eq!((first(&app, "node 1").as_str(), first(&app, "irq 1").starts_with("IRQ 1")), ("node 1", true));
+    // Without a selected process an action says so; with one it opens its dialog.
+    press(&mut app, KeyCode::Char(':'));
+    type_in(&mut app, "renice");
+    press(&mut app, KeyCode::Enter);
+    assert!(app.fixing.is_none() && app.notice.is_some());
+}
+
+#[test]
 fn jumps_understand_times() {
     let mut app = app();
     let stamp = app.newest.frame.stamp;
@@ -314,4 +351,25 @@ fn the_selected_row_is_copied_as_headings_and_values() {
     assert!(heads.contains("PID\t") && heads.matches('\t').count() == values.matches('\t').count(), "{text}");
     let pid = app.newest.frame.processes.iter().any(|process| values.contains(&process.pid.to_string()));
     assert!(pid, "{text}");
+}
+
+#[test]
+fn what_is_said_again_is_seen_to_be_said_again() {
+    let mut app = app();
+    app.say("no marks");
+    assert_eq!(app.notice.as_ref().unwrap().shown(), "no marks");
+    app.say("no marks");
+    assert_eq!(app.notice.as_ref().unwrap().shown(), "no marks (2)");
+    app.say("other");
+    assert_eq!(app.notice.as_ref().unwrap().shown(), "other");
+}
+
+#[test]
+fn f_in_a_list_wants_a_row() {
+    let mut app = app();
+    press(&mut app, KeyCode::Char('5'));
+    crate::view::arrange(&mut app);
+    assert_eq!(press(&mut app, KeyCode::Char('f')), []);
+    assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("select a row")));
+    assert!(app.fixing.is_none());
 }
