@@ -109,8 +109,8 @@ impl Findings {
         }
         self.seen = cx.selected.cloned();
         let Some(subject) = cx.selected else { return };
-        let own = self.shown(cx).is_some_and(|finding| severity::concerns(finding, subject));
-        let worst = severity::about(cx.judgement, subject).max_by_key(|finding| finding.severity);
+        let own = self.shown(cx).is_some_and(|finding| severity::concerns(cx.frame, finding, subject));
+        let worst = severity::about(cx, subject).max_by_key(|finding| finding.severity);
         if let Some(finding) = worst.filter(|_| !own) {
             self.found.choose((finding.rule.id, finding.subject.clone()));
             (self.on_rules, self.page, self.scroll) = (false, false, 0);

@@ -38,10 +38,13 @@ impl App {
 
     /// Goes to what is found about the selected subject.
     pub(super) fn open_finding(&mut self) -> Vec<Effect> {
-        let sample = self.shown();
-        let found = |subject: &Subject| severity::about(&sample.judgement, subject).next().is_some();
+        let selected = self.selected.clone();
+        let found = self
+            .panel()
+            .zip(selected.as_ref())
+            .is_some_and(|((_, cx), subject)| severity::about(&cx, subject).next().is_some());
         match &self.selected {
-            Some(subject) if found(subject) => {
+            Some(_) if found => {
                 self.filter.clear();
                 self.open_screen("findings");
             }

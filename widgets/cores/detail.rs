@@ -60,7 +60,7 @@ fn found(cx: &Cx<'_>, cpu: u32, area: Rect, buf: &mut Buffer) -> u16 {
     let subject = crate::Subject::Cpu(cpu);
     let most = if area.height >= 8 { 3 } else { 1 };
     let mut row = 0;
-    for finding in severity::about(cx.judgement, &subject).take(most) {
+    for finding in severity::about(cx, &subject).take(most) {
         let mut pen = Pen::new(cx, area, row, buf);
         pen.severity(finding.severity).skip(1).text(severity::role(finding.severity), finding.rule.id.as_str()).skip(2);
         pen.text(Role::Text, &severity::title(cx, finding));

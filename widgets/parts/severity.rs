@@ -5,11 +5,14 @@ use super::{Pen, names};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::sync::Arc;
+use topotop_model::IdSet;
+use topotop_model::frame::{Frame, Irq};
 use topotop_model::judge::{Basis, Judgement, Standing};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::{overview, shared as text};
 use topotop_model::rules::{Figure, Finding, Severity, Subject, unreadable_data};
-use topotop_model::{IdSet, text::printable};
+use topotop_model::text::{printable, short_ids};
 
 /// The sign of a severity: the worse, the fuller, so that it is readable without colour.
 pub fn glyph(severity: Severity, charset: Charset) -> &'static str {
@@ -48,8 +51,9 @@ pub fn all(judgement: &Judgement) -> impl Iterator<Item = &Finding> {
 }
 
 /// What is found about a subject: of it, or naming it in its evidence.
-pub fn about<'a>(judgement: &'a Judgement, subject: &'a Subject) -> impl Iterator<Item = &'a Finding> {
-    all(judgement).filter(move |finding| concerns(finding, subject))
+pub fn about<'a>(cx: &Cx<'a>, subject: &'a Subject) -> impl Iterator<Item = &'a Finding> {
+    let frame = cx.frame;
+    all(cx.judgement).filter(move |finding| concerns(frame, finding, subject))
 }
 
 /// The worst that is found about a subject, causes and effects alike.
@@ -57,7 +61,7 @@ pub fn worst(cx: &Cx<'_>, subject: &Subject) -> Option<Severity> {
     if cx.judgement.findings.is_empty() {
         return None;
     }
-    about(cx.judgement, subject).map(|finding| finding.severity).max()
+    about(cx, subject).map(|finding| finding.severity).max()
 }
 
 /// The worst that is found about one of some CPUs.
@@ -68,8 +72,9 @@ pub fn worst_cpu(cx: &Cx<'_>, cpus: &[u32]) -> Option<Severity> {
     cpus.iter().filter_map(|&id| worst(cx, &Subject::Cpu(id))).max()
 }
 
-/// True if a finding is of a subject, or names it in its evidence.
-pub fn concerns(finding: &Finding, subject: &Subject) -> bool {
+/// True if a finding is of a subject, or names it in its evidence; an interrupt has those of its interface, and of the CPU
+/// that it goes to.
+pub fn concerns(frame: &Frame, finding: &Finding, subject: &Subject) -> bool {
     finding.subject == *subject
         || match subject {
             Subject::Cpu(id) => finding.evidence.iter().any(|evidence| match &evidence.value {
@@ -88,8 +93,18 @@ pub fn concerns(finding: &Finding, subject: &Subject) -> bool {
                 }
                 _ => false,
             }),
+            Subject::Irq(number) => frame.irqs.iter().find(|irq| irq.irq == *number).is_some_and(|irq| {
+                finding.subject == Subject::Nic(Arc::clone(&irq.device)) || goes_to(frame, finding, irq)
+            }),
             _ => false,
         }
+}
+
+/// True if a finding is about the one CPU that an interrupt goes to; one that does not fire does nothing there.
+fn goes_to(frame: &Frame, finding: &Finding, irq: &Irq) -> bool {
+    let cpus = irq.effective_affinity.as_ref().or(irq.affinity.as_ref());
+    let cpu = cpus.and_then(|cpus| cpus.single()).filter(|_| irq.per_second.is_some_and(|rate| rate > 0.0));
+    cpu.is_some_and(|cpu| concerns(frame, finding, &Subject::Cpu(cpu)))
 }
 
 /// A finding in one line, harmless, with its subject as people call it.
@@ -99,7 +114,7 @@ pub fn title(cx: &Cx<'_>, finding: &Finding) -> String {
         Subject::Cgroup(path) => title.replacen(&**path, &called(cx, &finding.subject), 1),
         _ => title,
     };
-    printable(&title).into_owned()
+    short_ids(&printable(&title)).into_owned()
 }
 
 /// What people call a subject; hostile as its name is.
@@ -291,7 +306,7 @@ pub fn severities_width(cx: &Cx<'_>) -> u16 {
 /// What is found about a subject, at the head of its detail; nothing where nothing is.
 pub fn lines(cx: &Cx<'_>, doc: &mut Doc, subject: &Subject, width: u16) {
     let before = doc.len();
-    for finding in about(cx.judgement, subject) {
+    for finding in about(cx, subject) {
         let role = role(finding.severity);
         let mut first = true;
         for line in wrapped(&title(cx, finding), width.saturating_sub(11)) {
@@ -329,7 +344,12 @@ mod tests {
             assert_eq!((worst(cx, &Subject::Cpu(16)), worst_cpu(cx, &[])), (None, None));
             assert_eq!(worst(cx, &Subject::Nic("eth1".into())), None);
             let (cpu, under) = (Subject::Cpu(17), all(cx.judgement).map(|finding| finding.rule.id).collect::<Vec<_>>());
-            assert!(about(cx.judgement, &cpu).count() >= 2, "{under:?}");
+            assert!(about(cx, &cpu).count() >= 2, "{under:?}");
+            // An interrupt of the interface, on whichever CPU; one of another device has nothing to do with it.
+            let of = |device: &str| cx.frame.irqs.iter().find(|irq| &*irq.device == device).map(|irq| irq.irq);
+            let irq = of("eth0").expect("an interrupt of eth0");
+            assert_eq!(worst(cx, &Subject::Irq(irq)), Some(Severity::Critical));
+            assert_eq!(worst(cx, &Subject::Irq(u32::MAX)), None);
         });
         judged(&demo::server(), &demo::healthy(), Charset::Unicode, |cx| {
             assert_eq!(worst(cx, &Subject::Cpu(17)), None);

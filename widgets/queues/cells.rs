@@ -56,8 +56,26 @@ pub(super) fn sharing(nic: &Nic, cpu: u32) -> usize {
 
 /// The node of its CPU, marked where it is not the interface's own.
 pub(super) fn node(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
+    served(cx, queue.node, nic.node, pen);
+}
+
+/// The node of the CPUs that an interrupt goes to; none where they are of several.
+pub(super) fn irq_node(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
+    let of = |cpu| cx.frame.topology.cpu(cpu).map_or(Known::Missing, |place| place.node);
+    let at = match irq.effective_affinity.as_ref().or(irq.affinity.as_ref()) {
+        Some(cpus) => {
+            let first = cpus.first().map_or(Known::Missing, of);
+            if cpus.iter().all(|cpu| of(cpu) == first) { first } else { Known::None }
+        }
+        None => Known::Missing,
+    };
+    served(cx, at, irq.node, pen);
+}
+
+/// The node that serves, and that of the device where it is another one.
+fn served(cx: &Cx<'_>, at: Known<u32>, home: Known<u32>, pen: &mut Pen<'_>) {
     let many = cx.frame.topology.nodes.len() > 1;
-    match (queue.node, nic.node) {
+    match (at, home) {
         (Known::Value(at), Known::Value(home)) if at != home && many => {
             pen.text(Role::node(at), &format!("n{at}")).text(Role::Warn, &format!(" ≠n{home}"));
         }

@@ -194,14 +194,8 @@ pub(super) static MATRIX: &[Column<Row>] = &[
     Column::left(
         text::NODE_HEAD,
         4,
-        |cx| if nodes(cx) { Width::fixed(4) } else { Width::HIDDEN },
-        |cx, row, pen| {
-            with_irq(cx, row, |irq| {
-                pen.value(irq.node, mark::dash(cx.charset), "irq/*/node", |node| {
-                    (units::Short::from_display(format_args!("n{node}")), Role::node(node))
-                });
-            });
-        },
+        |cx| if nodes(cx) { Width::fixed(7) } else { Width::HIDDEN },
+        |cx, row, pen| with_irq(cx, row, |irq| cells::irq_node(cx, irq, pen)),
     ),
     Column::left(
         Text::EMPTY,

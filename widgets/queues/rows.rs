@@ -87,7 +87,9 @@ pub(super) fn flag(cx: &Cx<'_>, row: Row) -> Option<Severity> {
 
 /// The worst that is found about a queue's interrupt, or the one CPU that serves it.
 pub(super) fn queue_flag(cx: &Cx<'_>, queue: &Queue) -> Option<Severity> {
-    let irq = queue.irq.value().and_then(|irq| severity::worst(cx, &Subject::Irq(irq)));
+    // What is found about the interface stands at the interface's row.
+    let of_irq = |irq| severity::all(cx.judgement).filter(move |finding| finding.subject == Subject::Irq(irq));
+    let irq = queue.irq.value().and_then(|irq| of_irq(irq).map(|finding| finding.severity).max());
     let cpu = queue.cpus.as_ref().and_then(|cpus| cpus.single());
     let cpu = cpu.filter(|_| !is_idle_queue(queue)).and_then(|cpu| severity::worst_cpu(cx, &[cpu]));
     irq.max(cpu)
