@@ -65,6 +65,8 @@ fn the_page_is_chinese_where_it_is_asked_for() {
         page.contains("<html lang=\"zh-CN\">") && page.contains("压测的瓶颈") && page.contains("无法判定"),
         "{page}"
     );
+    // Between phases nothing was modified: their numbers are the heads.
+    assert!(!page.contains("修改前"), "{page}");
 }
 
 #[test]

@@ -122,16 +122,22 @@ fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "<h2>{}</h2>", text::HEAD_METRICS)?;
-    metrics(&report.comparison, &heads, out)?;
+    metrics(&report.comparison, &heads, [&text::COLUMN_BEFORE, &text::COLUMN_AFTER], out)?;
     let block = report.before.block.max(report.after.block);
     writeln!(out, "<p><small>{} {}</small></p>", table::medians(block), text::INDENTED)
 }
 
-/// Rows that changed, each with those below it.
-pub(crate) fn metrics(comparison: &Comparison, heads: &[usize], out: &mut dyn Write) -> io::Result<()> {
+/// Rows that changed, each with those below it; `sides` are the names of what is compared.
+pub(crate) fn metrics(
+    comparison: &Comparison,
+    heads: &[usize],
+    sides: [&str; 2],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     write!(out, "<table>\n<tr><th></th><th>{}</th><th>{}</th>", text::COLUMN_SUBJECT, text::COLUMN_METRIC)?;
-    let numbers = [text::COLUMN_BEFORE, text::COLUMN_AFTER, text::COLUMN_CHANGE];
-    numbers.iter().try_for_each(|head| write!(out, "<th class=\"n\">{head}</th>"))?;
+    let [before, after] = sides;
+    let numbers = [before, after, &text::COLUMN_CHANGE];
+    numbers.iter().try_for_each(|head| write!(out, "<th class=\"n\">{}</th>", escape(head)))?;
     writeln!(out, "</tr>")?;
     for &head in heads {
         let below = comparison.under(head);

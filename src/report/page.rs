@@ -133,7 +133,8 @@ fn application(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         let title = text::Effects { before: &(at + 1), after: &(at + 2) }.to_string();
         writeln!(out, "<details><summary>{}</summary><div class=\"wide\">", escape(&title))?;
-        html::metrics(comparison, &heads, out)?;
+        let [before, after] = [at + 1, at + 2].map(|number| text::PhaseNumber { number: &number }.to_string());
+        html::metrics(comparison, &heads, [&before, &after], out)?;
         writeln!(out, "</div></details>")?;
     }
     Ok(())

@@ -102,8 +102,7 @@ pub(super) fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.settings.is_empty() {
         return writeln!(out, "<p>{}</p>", text::NO_SETTINGS);
     }
-    let columns =
-        [diff_text::COLUMN_SUBJECT, diff_text::COLUMN_SETTING, diff_text::COLUMN_BEFORE, diff_text::COLUMN_AFTER];
+    let columns = [diff_text::COLUMN_SUBJECT, diff_text::COLUMN_SETTING, text::VALUE_BEFORE, text::VALUE_AFTER];
     let columns: Vec<(Text, bool)> = columns.into_iter().chain([text::WHEN_HEAD]).map(|head| (head, false)).collect();
     heads(&columns, out)?;
     for (phase, fact) in report.settings.iter().take(LANES) {
