@@ -8,6 +8,7 @@ mod list;
 mod look;
 mod modal;
 mod mouse;
+mod notice;
 mod palette;
 mod picker;
 mod recording;
@@ -17,6 +18,7 @@ pub mod transport;
 
 pub use look::{Asks, Look};
 pub use modal::{List, Modal};
+pub use notice::Notice;
 pub use palette::{Entry, Palette};
 pub use picker::{Measure, Picker};
 pub use recording::Recording;
@@ -113,15 +115,6 @@ pub struct Status {
     pub surroundings: topotop_model::fix::Surroundings,
     /// What can be done about findings from here.
     pub reach: crate::fix::order::Reach,
-}
-
-/// A line that goes away by itself.
-#[derive(Clone, Debug)]
-pub struct Notice {
-    /// What it says.
-    pub text: String,
-    /// When it goes.
-    pub until_ns: u64,
 }
 
 /// How long a notice stays, in ns.
@@ -276,11 +269,6 @@ impl App {
     /// True where keys go through time: the picture is held, or a recording is shown.
     pub fn in_time(&self) -> bool {
         self.held.is_some() || self.playback.is_some()
-    }
-
-    /// Says something for a while.
-    pub fn say(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), until_ns: self.status.now_ns + NOTICE_NS });
     }
 
     /// Takes a message in and says what is to be done.

@@ -168,6 +168,8 @@ impl Transport {
             Order::Slower => self.speed = self.speed.saturating_sub(1),
             Order::LoopStart => {
                 self.span = (Some(self.sample), self.span.1.filter(|&end| end > self.sample));
+                let time = index.when(self.sample).map(|when| crate::units::time_of_day(when.wall_ns));
+                return time.map(|time| chrome::LoopStarts { time: &time }.to_string());
             }
             Order::LoopEnd => {
                 let start = self.span.0.unwrap_or(first);
@@ -176,6 +178,7 @@ impl Transport {
                 }
                 self.span = (Some(start), Some(self.sample));
             }
+            Order::LoopOff if self.span == (None, None) => return Some(chrome::NO_LOOP.to_string()),
             Order::LoopOff => self.span = (None, None),
             Order::Machine => {}
         }

@@ -248,7 +248,7 @@ fn prompt(app: &App) -> Option<(String, Role)> {
             let warning = chrome::Rollback { seconds: &left, key: &key.unwrap_or_default() };
             Some((format!(" {warning}"), Role::Critical))
         }
-        (_, Some(notice)) => Some((format!(" {}", notice.text), Role::Info)),
+        (_, Some(notice)) => Some((format!(" {}", notice.shown()), Role::Info)),
         _ => None,
     }
 }
@@ -360,17 +360,16 @@ fn hints(app: &App, area: Rect) -> Vec<Hint> {
         hints.insert(hints.len().saturating_sub(2), fix);
     }
     // Of a recording what plays it matters most, and what goes through time where the picture is held.
-    let first: Vec<(Command, String)> = match (&app.playback, &app.held) {
-        (Some(_), _) => vec![
-            (Command::NextMark, chrome::HINT_MARK.to_string()),
-            (Command::Faster, chrome::HINT_SPEED.to_string()),
-            (Command::Pause, playing(app)),
-        ],
+    let mut first: Vec<(Command, String)> = match (&app.playback, &app.held) {
+        (Some(_), _) => vec![(Command::Faster, chrome::HINT_SPEED.to_string()), (Command::Pause, playing(app))],
         (None, Some(_)) => {
             vec![(Command::StepBack, action::HINT_STEP.to_string()), (Command::Pause, playing(app))]
         }
         (None, None) => return hints,
     };
+    if app.playback.as_ref().is_some_and(|playback| !playback.bar.marks.is_empty()) {
+        first.insert(0, (Command::NextMark, chrome::HINT_MARK.to_string()));
+    }
     hints.retain(|hint| first.iter().all(|(command, _)| *command != hint.command));
     // Where there is little room, how to quit is found in the help.
     let quit = hints.iter().position(|hint| hint.command == Command::Quit).filter(|_| area.width < SHORT_IN_REPLAY);

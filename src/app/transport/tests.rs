@@ -154,8 +154,9 @@ fn a_step_of_the_clock_does_not_hold_the_minute_keys() {
 fn a_span_is_looped_until_told_otherwise() {
     let (mut transport, mut index) = (Transport::default(), Fake::seconds(100));
     assert!(transport.order(&Order::LoopEnd, &mut index).unwrap().contains("after its start"));
+    assert_eq!(transport.order(&Order::LoopOff, &mut index), Some("no loop to stop".to_owned()));
     transport.go(10);
-    transport.order(&Order::LoopStart, &mut index);
+    assert!(transport.order(&Order::LoopStart, &mut index).unwrap().starts_with("loop starts at "));
     transport.go(13);
     transport.order(&Order::LoopEnd, &mut index);
     assert_eq!(transport.span, (Some(10), Some(13)));
