@@ -268,3 +268,17 @@ fn on_large_machines_the_chart_of_a_cpu_says_that_it_has_no_kinds_of_time() {
         assert_eq!(line.contains("CPU time by mode: only up to 256 CPUs"), expected, "{detail}");
     }
 }
+
+#[test]
+fn rows_of_many_cpus_begin_with_a_number_and_wide_screens_are_used() {
+    let (wide, server) = (demo::wide(), demo::server());
+    let drawn_at = |frame, width, height| {
+        with(frame, None, |cx| text(&drawn(&mut cores(Mode::Heat, Grouping::L3), cx, width, height)))
+    };
+    let many = drawn_at(&wide, 120, 40);
+    let row = many.lines().find(|line| line.contains("p0 node 2")).unwrap_or_default();
+    assert!(row.contains(" c64 ") && row.contains(" c96 "), "{many}");
+    let few = drawn_at(&server, 200, 60);
+    let row = few.lines().find(|line| line.contains("p0 node 0")).unwrap_or_default();
+    assert!(crate::parts::names::width(row) > 170 && row.contains('━'), "{few}");
+}

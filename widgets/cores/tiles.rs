@@ -21,6 +21,11 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kin
             draw_label(cx, machine, section, label, buf);
         }
     }
+    for start in &grid.starts {
+        let id = machine.cpus.get(start.cpu).copied().unwrap_or_default();
+        let mut pen = Pen::new(cx, Rect::new(start.x, start.y, 8, 1), 0, buf);
+        pen.text(Role::Dim, number::Short::from_display(format_args!("c{id}")).as_str());
+    }
     for tile in &grid.tiles {
         let cpus = machine.cpus.get(tile.cpus.clone()).unwrap_or_default();
         let mut pen = Pen::new(cx, Rect::new(tile.x, tile.y, grid.size.width(), 1), 0, buf);
@@ -76,6 +81,9 @@ fn draw_label(cx: &Cx<'_>, machine: &Machine, section: &Section, label: &Label, 
     }
 }
 
+/// The columns of a wide tile beside its bar: number, percentage, mark and blanks.
+const BESIDE_BAR: u16 = 4 + 1 + 4 + 3;
+
 /// What is known of the CPUs of a tile.
 enum State {
     Offline,
@@ -101,7 +109,8 @@ fn draw_tile(pen: &mut Pen<'_>, size: Size, tile: &Tile, cpus: &[u32], pins: &Pi
     let id = cpus.first().copied().unwrap_or_default();
     let state = state(cx, cpus);
     let flag = severity::worst_cpu(cx, cpus);
-    if matches!(size, Size::Full) {
+    let named = matches!(size, Size::Full | Size::Wide(_));
+    if named {
         // The number says which CPU it is; the sign stands before it.
         let from = pen.x();
         pen.number(Role::Dim, 4, &number::id(id)).skip(1);
@@ -113,30 +122,45 @@ fn draw_tile(pen: &mut Pen<'_>, size: Size, tile: &Tile, cpus: &[u32], pins: &Pi
         line(pen, (id, flag), &state, width, kinds, pins);
         return;
     }
-    match &state {
+    match flag.filter(|_| !named) {
         // Smaller tiles have no other place.
-        _ if flag.is_some() && !matches!(size, Size::Full) => {
-            pen.severity(flag.unwrap_or_default());
-        }
+        Some(severity) => drop(pen.severity(severity)),
+        None => shape(pen, &state, if let Size::Wide(width) = size { width - BESIDE_BAR } else { 0 }, kinds),
+    }
+    if named || size == Size::Percent {
+        percentage(pen, &state, kinds);
+    }
+    if !matches!(size, Size::Glyph | Size::Packed(_)) && tile.cpus.len() == 1 {
+        mark(pen, id, pins, named);
+    }
+}
+
+/// How busy as a glyph, or as a bar of so many columns.
+fn shape(pen: &mut Pen<'_>, state: &State, bar: u16, kinds: bool) {
+    let (cx, start) = (pen.cx(), pen.x());
+    match state {
         State::Offline => {
             pen.glyph(cx.theme.style(Role::Absent), heat::offline(cx.charset));
         }
         State::Unknown => {
             pen.heat(None);
         }
+        State::Known(shares) if kinds && bar > 0 => {
+            pen.stacked(bar, &split::parts(shares));
+        }
         State::Known(shares) if kinds => {
             let (sign, all) = split::dominant(shares);
             pen.glyph(cx.theme.style(sign.role), heat::glyph(all, cx.charset));
+        }
+        State::Known(shares) if bar > 0 => {
+            pen.bar(bar, Some(shares.busy));
         }
         State::Known(shares) => {
             pen.heat(Some(shares.busy));
         }
     }
-    if matches!(size, Size::Full | Size::Percent) {
-        percentage(pen, &state, kinds);
-    }
-    if !matches!(size, Size::Glyph | Size::Packed(_)) && tile.cpus.len() == 1 {
-        mark(pen, id, pins, size == Size::Full);
+    if bar > 0 {
+        pen.to(start + bar);
     }
 }
 
@@ -163,7 +187,7 @@ fn percentage(pen: &mut Pen<'_>, state: &State, kinds: bool) {
 fn mark(pen: &mut Pen<'_>, cpu: u32, pins: &Pins, wide: bool) {
     let cx = pen.cx();
     let style = |role| cx.theme.style(role);
-    let dot = if cx.charset == Charset::Ascii { "o" } else { "•" };
+    let dot = if cx.charset == Charset::Ascii { "p" } else { "•" };
     let isolated = cx.frame.topology.cpu(cpu).is_some_and(|place| place.isolated);
     match pins.on(cpu) {
         0 if isolated => {

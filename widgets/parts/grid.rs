@@ -4,9 +4,17 @@ use super::machine::{Machine, Section};
 use ratatui::layout::Rect;
 use std::ops::Range;
 
+/// The columns of a tile with its number.
+const FULL: u16 = 13;
+
+/// The narrowest and the widest tile with a bar.
+const WIDE: (u16, u16) = (18, 24);
+
 /// How large tiles are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
+    /// Number, a bar, percentage and mark, in so many columns.
+    Wide(u16),
     /// Number, glyph, percentage and mark.
     Full,
     /// Glyph, percentage and mark.
@@ -25,11 +33,11 @@ impl Size {
     /// The columns of a tile, with what sets it apart from the next one.
     pub fn width(self) -> u16 {
         match self {
-            Self::Full => 13,
+            Self::Full => FULL,
             Self::Percent => 7,
             Self::Marked => 2,
             Self::Glyph | Self::Packed(_) => 1,
-            Self::Line(width) => width,
+            Self::Line(width) | Self::Wide(width) => width,
         }
     }
 
@@ -58,6 +66,17 @@ pub struct Label {
     pub area: Rect,
 }
 
+/// The number of a CPU before a row of tiles that have none of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Column on the terminal.
+    pub x: u16,
+    /// Row on the terminal.
+    pub y: u16,
+    /// Index into [`Machine::cpus`].
+    pub cpu: usize,
+}
+
 /// A layout of all tiles.
 #[derive(Clone, Debug)]
 pub struct Grid {
@@ -67,6 +86,8 @@ pub struct Grid {
     pub tiles: Vec<Tile>,
     /// Labels.
     pub labels: Vec<Label>,
+    /// The first CPU of each row of tiles, where there is room for that.
+    pub starts: Vec<Start>,
     /// Rows that it takes.
     pub height: u16,
 }
@@ -81,6 +102,8 @@ const GUTTER: u16 = 2;
 struct Plan {
     size: Size,
     label: u16,
+    /// Columns for the first CPU of a row.
+    start: u16,
     /// Rows of a core: one for each thread.
     threads: u16,
     /// Sections side by side.
@@ -99,15 +122,34 @@ impl Grid {
 
         for size in sizes.chain(packed) {
             let least = machine.sections.iter().map(short_label).max().unwrap_or(1) + 1;
-            for label in LABELS.into_iter().filter(|&label| label >= least) {
-                let plan = Plan::new(machine, size, label, area.width);
-                let grid = Self::build(machine, plan, area);
-                if grid.height <= area.height {
-                    return grid.spaced(machine, plan, area);
+            let starts = if size == Size::Full { [0].as_slice() } else { &[start_width(machine), 0] };
+            for &start in starts {
+                for label in LABELS.into_iter().filter(|&label| label >= least) {
+                    let plan = Plan::new(machine, size, (label, start), area.width);
+                    let grid = Self::build(machine, plan, area);
+                    if grid.height <= area.height {
+                        let (plan, grid) = grid.widened(machine, plan, area);
+                        return grid.spaced(machine, plan, area);
+                    }
                 }
             }
         }
         Self::unlabelled(machine, area)
+    }
+
+    /// The same with a bar in each tile, where tiles with numbers leave columns blank.
+    fn widened(self, machine: &Machine, plan: Plan, area: Rect) -> (Plan, Self) {
+        let right = self.tiles.iter().map(|tile| tile.x + FULL).max().unwrap_or(area.x);
+        let in_row = |tile: &Tile| self.tiles.iter().filter(|other| other.y == tile.y).count();
+        let in_row = self.tiles.iter().map(in_row).max().unwrap_or(1).clamp(1, 1024) as u16;
+        let spare = area.right().saturating_sub(right) / in_row;
+        let width = (FULL + spare).min(WIDE.1);
+        if plan.size != Size::Full || plan.columns > 1 || width < WIDE.0 {
+            return (plan, self);
+        }
+        let wide = Plan { size: Size::Wide(width), width: area.width, ..plan };
+        let grid = Self::build(machine, wide, area);
+        if grid.height == self.height { (wide, grid) } else { (plan, self) }
     }
 
     /// The same with an empty row between sections, if there is room for that.
@@ -128,7 +170,7 @@ impl Grid {
         };
         let tiles: Vec<Tile> = machine.cores.chunks(cores).enumerate().filter_map(tile).collect();
         let height = tiles.last().map_or(0, |tile| tile.y + 1 - area.y);
-        Self { size, tiles, labels: Vec::new(), height }
+        Self { size, tiles, labels: Vec::new(), starts: Vec::new(), height }
     }
 
     /// A row for every CPU, in as few columns as it takes; none where they would be narrower than a width.
@@ -145,7 +187,7 @@ impl Grid {
             cpus: at..at + 1,
         };
         let tiles = (0..machine.cpus.len()).map(tile).collect();
-        Some(Self { size: Size::Line(width), tiles, labels: Vec::new(), height: rows as u16 })
+        Some(Self { size: Size::Line(width), tiles, labels: Vec::new(), starts: Vec::new(), height: rows as u16 })
     }
 
     /// A row for every CPU, or for every few of a section where there are too many.
@@ -156,7 +198,8 @@ impl Grid {
         };
         let most = machine.cpus.len().max(1);
         let cpus = (0..32).map(|power| 1 << power).find(|&cpus| taken(cpus) <= height || cpus > most).unwrap_or(most);
-        let mut grid = Self { size: Size::Line(area.width), tiles: Vec::new(), labels: Vec::new(), height: 0 };
+        let mut grid =
+            Self { size: Size::Line(area.width), tiles: Vec::new(), labels: Vec::new(), starts: Vec::new(), height: 0 };
         let mut y = area.y;
         for (at, section) in machine.sections.iter().enumerate() {
             let range = machine.range_of(section);
@@ -184,7 +227,7 @@ impl Grid {
     }
 
     fn build(machine: &Machine, plan: Plan, area: Rect) -> Self {
-        let mut grid = Self { size: plan.size, tiles: Vec::new(), labels: Vec::new(), height: 0 };
+        let mut grid = Self { size: plan.size, tiles: Vec::new(), labels: Vec::new(), starts: Vec::new(), height: 0 };
         let (mut y, mut column, mut tallest) = (area.y, 0, 0);
         let mut package = None;
         // Packages of one node each need no row of their own: the labels tell them apart.
@@ -210,7 +253,7 @@ impl Grid {
     /// Places a section's tiles; returns the rows that they take.
     fn section(&mut self, machine: &Machine, section: &Section, plan: Plan, at: (u16, u16)) -> u16 {
         let tile = plan.size.width();
-        let (start, end) = (at.0 + plan.label, at.0 + plan.width);
+        let (start, end) = (at.0 + plan.label + plan.start, at.0 + plan.width);
         let (mut x, mut y) = (start, at.1);
         let end = evenly(machine, section, plan, end - start).map_or(end, |width| start + width);
         for (index, group) in machine.groups_of(section).iter().enumerate() {
@@ -228,11 +271,21 @@ impl Grid {
                 if x + tile > end && x > start {
                     (x, y) = (start, y.saturating_add(plan.threads));
                 }
+                if x == start && plan.start > 0 {
+                    run.first().into_iter().for_each(|core| self.begin(core, plan, (x, y)));
+                }
                 self.core(run, plan, (x, y));
                 x += tile;
             }
         }
         (y - at.1).saturating_add(plan.threads)
+    }
+
+    /// Says before the first core of a row which CPU that is, thread by thread.
+    fn begin(&mut self, core: &Range<usize>, plan: Plan, at: (u16, u16)) {
+        let threads = core.clone().take(if plan.size.cores() > 1 { 1 } else { usize::from(plan.threads) });
+        let x = at.0.saturating_sub(plan.start);
+        self.starts.extend(threads.zip(at.1..).map(|(cpu, y)| Start { x, y, cpu }));
     }
 
     fn core(&mut self, run: &[Range<usize>], plan: Plan, at: (u16, u16)) {
@@ -253,6 +306,11 @@ fn short_label(section: &Section) -> u16 {
     section.node.map(digits).or(section.package.map(|package| digits(package) + 1)).unwrap_or(1)
 }
 
+/// The columns of the number of a CPU before a row: `c127` and a blank.
+fn start_width(machine: &Machine) -> u16 {
+    machine.cpus.iter().max().map_or(1, |id| id.max(&1).ilog10() as u16 + 1) + 2
+}
+
 /// The columns that give one group that needs several rows rows of equal length: 8 and 8 instead of 14 and 2.
 fn evenly(machine: &Machine, section: &Section, plan: Plan, room: u16) -> Option<u16> {
     let [group] = machine.groups_of(section) else { return None };
@@ -263,7 +321,7 @@ fn evenly(machine: &Machine, section: &Section, plan: Plan, room: u16) -> Option
 }
 
 impl Plan {
-    fn new(machine: &Machine, size: Size, label: u16, width: u16) -> Self {
+    fn new(machine: &Machine, size: Size, (label, start): (u16, u16), width: u16) -> Self {
         let packed = matches!(size, Size::Packed(_));
         let threads = if packed { 1 } else { machine.threads().clamp(1, 8) as u16 };
         let natural = machine
@@ -272,13 +330,13 @@ impl Plan {
             .map(|section| {
                 let groups = machine.groups_of(section);
                 let tiles: usize = groups.iter().map(|group| group.cores.len().div_ceil(size.cores())).sum();
-                label as usize + tiles * usize::from(size.width()) + groups.len().saturating_sub(1)
+                usize::from(label + start) + tiles * usize::from(size.width()) + groups.len().saturating_sub(1)
             })
             .max()
             .unwrap_or(1)
-            .clamp(1, usize::from(width.max(label + size.width()))) as u16;
+            .clamp(1, usize::from(width.max(label + start + size.width()))) as u16;
         let columns = ((width + GUTTER) / (natural + GUTTER)).clamp(1, machine.sections.len().clamp(1, 64) as u16);
-        Self { size, label, threads, columns, width: natural, space: 0 }
+        Self { size, label, start, threads, columns, width: natural, space: 0 }
     }
 }
 
