@@ -10,7 +10,7 @@ mod rows;
 mod sockets;
 mod waits;
 
-pub use compact::compact;
+pub use compact::{compact, compact_counts};
 
 use crate::parts::browser::{Browser, Deed};
 use crate::parts::chart;
@@ -161,6 +161,7 @@ impl Panel for Processes {
             let table = &mut self.browser.table;
             table.replace(if self.tree || self.threads { columns::BRANCH } else { columns::NAME });
             table.replace(if self.percent { columns::PERCENT } else { columns::CORES });
+            table.rank(if self.threads { columns::rank_of_threads } else { |column| column.priority });
             let rows = rows::rows(cx, self);
             let all = cx.frame.processes.len() + rows.iter().filter(|row| row.thread.is_some()).count();
             self.browser.table.fill_ordered(rows, all);

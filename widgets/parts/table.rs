@@ -162,6 +162,18 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         }
     }
 
+    /// Gives columns another importance. Columns that somebody chose keep the order that they were chosen in.
+    pub fn rank(&mut self, priority: fn(&Column<R>) -> u8) {
+        if self.columns.len() != self.known.len() {
+            return;
+        }
+        for (column, known) in
+            self.columns.iter_mut().zip(self.known).filter(|(column, known)| column.title == known.title)
+        {
+            column.priority = priority(known);
+        }
+    }
+
     fn sort_by(&mut self, sort: Option<usize>) {
         self.sort = sort;
         self.descending = sort.and_then(|at| self.columns.get(at)).is_some_and(|column| column.descending);

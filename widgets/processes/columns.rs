@@ -52,6 +52,16 @@ fn last_node(cx: &Cx<'_>, row: Row) -> Option<u32> {
     cx.frame.topology.nodes.iter().find(|node| node.cpus.contains(cpu)).map(|node| node.id)
 }
 
+/// How important columns are while threads have rows: what threads have too comes before what is blank for them.
+pub(super) fn rank_of_threads(column: &Column<Row>) -> u8 {
+    let of_threads = [text::LAST_HEAD, text::NODE_HEAD, text::WAIT_HEAD, text::AFFINITY_HEAD, text::STATE_HEAD];
+    match column.priority {
+        0 => 0,
+        _ if of_threads.contains(&column.title) => 1,
+        usual => usual + 2,
+    }
+}
+
 /// The column that the table is sorted by at first.
 pub(super) fn by_cpu(columns: &[Column<Row>]) -> Option<usize> {
     columns.iter().position(|column| column.title == text::CPU_HEAD)

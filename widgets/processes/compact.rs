@@ -45,6 +45,13 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     }
 }
 
+/// How many processes it shows in so many rows, and how many there are.
+pub fn compact_counts(cx: &Cx<'_>, rows: u16) -> (usize, usize) {
+    let filter = super::filter::of(cx);
+    let all = cx.frame.processes.iter().filter(|process| filter.passes(process)).count();
+    (all.min(usize::from(rows.saturating_sub(1))), all)
+}
+
 /// Widths of the columns that fit.
 struct Plan {
     comm: u16,
