@@ -7,7 +7,7 @@ mod detail;
 mod over_time;
 mod tree;
 
-pub use compact::compact;
+pub use compact::{compact, compact_counts};
 pub(crate) use tree::Row;
 
 use crate::parts::browser::{Browser, Deed};
@@ -218,7 +218,7 @@ impl Panel for Cgroups {
             pane::empty(cx, inner, &text::GROUPS, "sys/fs/cgroup", total, buf);
         }
         if let Some(group) = self.subject(cx) {
-            chart::pane(cx, charts, &names::short(group), over_time::charts(group), buf);
+            chart::pane(cx, charts, &names::short(group), over_time::charts(cx, group), buf);
         }
         if has_legend(area) {
             let mut pen = Pen::new(cx, area, area.height - 1, buf);

@@ -7,7 +7,7 @@ mod detail;
 mod over_time;
 mod tree;
 
-pub use compact::{compact, compact_rows};
+pub use compact::{compact, compact_counts, compact_rows};
 pub(crate) use tree::Row;
 
 use crate::parts::browser::Browser;

@@ -17,6 +17,7 @@ use layout::Part;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::locale::screen::overview as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::locale::{Text, join};
 
 /// The overview.
@@ -97,26 +98,40 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, screen: u16, (part, area): (Part, R
             let gaps = gaps(cx, &["sys/class/net", "proc/interrupts", "proc/irq"]);
             let dot = if irqbalance(cx).is_empty() || gaps.is_empty() { "" } else { join::ITEMS.as_str() };
             let note = format!("{}{dot}{gaps}", irqbalance(cx));
+            let note = counted(crate::queues::compact_counts(cx, area.height.saturating_sub(1)), &note);
             let inner = panel::titled(cx, area, &text::QUEUES_TITLE, &note, false, buf);
             crate::queues::compact(cx, panel::left_open(inner), buf);
         }
         Part::Cache => {
             let note = gaps(cx, &["sys/fs/cgroup"]);
+            let note = counted(crate::cgroups::compact_counts(cx, area.height.saturating_sub(1)), &note);
             let inner = panel::titled(cx, area, &text::MEMORY_TITLE, &note, false, buf);
             crate::cgroups::compact(cx, panel::left_open(inner), buf);
         }
         Part::Processes => {
-            let inner = panel::titled(cx, area, &text::PROCESSES_TITLE, &gaps(cx, &["proc/*"]), false, buf);
+            let note = gaps(cx, &["proc/*"]);
+            let note = counted(crate::processes::compact_counts(cx, area.height.saturating_sub(1)), &note);
+            let inner = panel::titled(cx, area, &text::PROCESSES_TITLE, &note, false, buf);
             crate::processes::compact(cx, panel::left_open(inner), buf);
         }
         Part::Disks => {
             let note = gaps(cx, &["sys/block", "proc/diskstats"]);
+            let note = counted(crate::disks::compact_counts(cx, area.height.saturating_sub(2)), &note);
             let inner = panel::titled(cx, area, &text::DISKS_TITLE, &note, false, buf);
             pressure::draw(cx, panel::inset(inner), buf);
             crate::disks::compact(cx, panel::left_open(panel::below(inner, 1)), buf);
         }
         Part::Timeline => timeline::draw(cx, area, buf),
     }
+}
+
+/// A note, after how many of a list are shown where that is not all.
+fn counted((shown, total): (usize, usize), note: &str) -> String {
+    if shown >= total {
+        return note.to_owned();
+    }
+    let count = shared::SomeOf { shown: &shown, total: &total };
+    if note.is_empty() { count.to_string() } else { format!("{count}{}{note}", join::ITEMS) }
 }
 
 /// What is wrong, as a part with a title.

@@ -10,7 +10,7 @@ mod over_time;
 mod rows;
 mod strip;
 
-pub use compact::{compact, compact_rows};
+pub use compact::{compact, compact_counts, compact_rows};
 pub(crate) use rows::Row;
 
 use crate::parts::browser::Browser;

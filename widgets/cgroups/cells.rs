@@ -9,6 +9,7 @@ use crate::{Charset, Cx, Role};
 use topotop_model::Known;
 use topotop_model::frame::{Cgroup, CgroupMemory, PressureStall};
 use topotop_model::locale::screen::cgroups as text;
+use topotop_model::text::short_ids;
 
 const MEMORY_FILE: &str = "/memory.stat";
 
@@ -16,15 +17,15 @@ pub(super) const SIGNS: &[Sign] = &[
     Sign { role: Role::Anon, glyph: "▇", ascii: "#", label: text::ANONYMOUS },
     Sign { role: Role::Pinned, glyph: "▆", ascii: "%", label: text::PINNED },
     Sign { role: Role::Dirty, glyph: "▄", ascii: "=", label: text::DIRTY },
-    Sign { role: Role::Cache, glyph: "▂", ascii: "+", label: text::CLEAN },
-    Sign { role: Role::Dim, glyph: "↑", ascii: "^", label: text::ANCESTOR_LIMIT },
+    Sign { role: Role::Cache, glyph: "▂", ascii: ":", label: text::CLEAN },
+    Sign { role: Role::Dim, glyph: "↑", ascii: "'", label: text::ANCESTOR_LIMIT },
     Sign { role: Role::Dim, glyph: "host", ascii: "host", label: text::NO_LIMIT },
 ];
 
 /// The branch, the fold mark, the name; in a list the name and where it belongs.
 pub(super) fn name(cx: &Cx<'_>, group: &Cgroup, row: Row, pen: &mut Pen<'_>) {
     if row.listed {
-        pen.text(Role::Text, &names::short(group));
+        pen.group(Role::Text, &names::short(group));
         let above = group.path.rsplit_once('/').map_or("", |(above, _)| names::leaf(above));
         if group.container.is_none() && pen.left() > names::width(above) && !matches!(above, "" | "/") {
             pen.skip(1).text(Role::Dim, above);
@@ -42,7 +43,7 @@ pub(super) fn name(cx: &Cx<'_>, group: &Cgroup, row: Row, pen: &mut Pen<'_>) {
         if row.folded {
             "+ "
         } else if row.children > 0 {
-            "- "
+            "_ "
         } else {
             "  "
         }
@@ -52,8 +53,8 @@ pub(super) fn name(cx: &Cx<'_>, group: &Cgroup, row: Row, pen: &mut Pen<'_>) {
     pen.text(Role::Dim, mark);
     let known = group.container.as_ref().map(names::container).filter(|name| !name.is_empty());
     match known {
-        Some(name) => pen.text(Role::Text, &name),
-        None => pen.text(if row.children > 0 { Role::Head } else { Role::Text }, names::leaf(&group.path)),
+        Some(name) => pen.group(Role::Text, &name),
+        None => pen.named(if row.children > 0 { Role::Head } else { Role::Text }, &short_ids(names::leaf(&group.path))),
     };
     if row.folded {
         pen.text(Role::Dim, &format!(" +{}", row.children));
@@ -128,7 +129,7 @@ pub(super) fn bar(memory: &CgroupMemory, pen: &mut Pen<'_>) {
             Part::new(share(anon), Role::Anon, "▇", "#"),
             Part::new(share(pinned), Role::Pinned, "▆", "%"),
             Part::new(share(dirty), Role::Dirty, "▄", "="),
-            Part::new(share(clean), Role::Cache, "▂", "+"),
+            Part::new(share(clean), Role::Cache, "▂", ":"),
         ],
     );
 }
@@ -140,7 +141,8 @@ pub(super) fn limit(memory: &CgroupMemory, own: &str, pen: &mut Pen<'_>) {
             let above = !memory.limited_by.is_empty()
                 && *memory.limited_by != *own
                 && memory.limit_bytes != Known::Value(limit);
-            pen.text(Role::Text, units::bytes(limit as f64).as_str()).text(Role::Dim, if above { "↑" } else { " " })
+            let mark = if pen.cx().charset == Charset::Ascii { "'" } else { "↑" };
+            pen.text(Role::Text, units::bytes(limit as f64).as_str()).text(Role::Dim, if above { mark } else { " " })
         }
         Known::None => pen.text(Role::Dim, "max"),
         Known::Missing => pen.unread("/memory.max"),

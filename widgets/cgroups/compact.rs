@@ -41,6 +41,12 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     }
 }
 
+/// How many groups it shows in so many rows, and how many there are.
+pub fn compact_counts(cx: &Cx<'_>, rows: u16) -> (usize, usize) {
+    let all = ranked(cx).len();
+    (all.min(usize::from(rows)), all)
+}
+
 /// Columns of a share and a limit, each with a blank before it.
 const NUMBERS: u16 = 5 + 8;
 
@@ -66,7 +72,7 @@ fn ranked<'a>(cx: &Cx<'a>) -> Vec<(&'a Cgroup, &'a CgroupMemory)> {
 }
 
 fn line(group: &Cgroup, memory: &CgroupMemory, (name, bar): (u16, u16), pen: &mut Pen<'_>) {
-    pen.sub(name).text(Role::Text, &names::short(group));
+    pen.sub(name).group(Role::Text, &names::short(group));
     pen.skip(1);
     if bar >= 4 {
         cells::bar(memory, &mut pen.sub(bar));

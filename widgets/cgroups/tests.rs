@@ -108,3 +108,9 @@ fn charts_take_the_rows_that_the_list_leaves() {
     }
     insta::assert_snapshot!("over_time_open", over_time(&mut Cgroups::default(), (200, 58), &[Action::Open]));
 }
+
+#[test]
+fn pods_stay_different_in_a_narrow_list() {
+    let text = picture(&mut Cgroups::default(), &demo::server(), (60, 13), &[]);
+    assert!(["broker-0", "broker-1", "broker-2"].iter().all(|name| text.contains(name)), "{text}");
+}

@@ -14,11 +14,21 @@ pub fn compact_rows(cx: &Cx<'_>) -> usize {
     cx.frame.disks.iter().filter(|disk| !tree::is_unused(disk)).count()
 }
 
+/// The disks that it has rows for.
+fn listed<'a>(cx: &Cx<'a>) -> impl Iterator<Item = &'a Disk> {
+    cx.frame.disks.iter().filter(|disk| tree::passes(cx, disk) && !tree::is_unused(disk))
+}
+
+/// How many disks it shows in so many rows, and how many there are.
+pub fn compact_counts(cx: &Cx<'_>, rows: u16) -> (usize, usize) {
+    let all = listed(cx).count();
+    (all.min(usize::from(rows)), all)
+}
+
 /// Draws the busiest disks, one line each: name, busy bar, await, writes, who writes most. The first column is for signs.
 pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     let area = severity::gutter(whole);
-    let shown = |disk: &&Disk| tree::passes(cx, disk) && !tree::is_unused(disk);
-    let mut disks: Vec<&Disk> = cx.frame.disks.iter().filter(shown).collect();
+    let mut disks: Vec<&Disk> = listed(cx).collect();
     if disks.is_empty() {
         let why = pane::nothing(cx, &text::DISKS, cx.frame.disks.len(), &text::NO_DISKS);
         Pen::new(cx, area, 0, buf).text(Role::Dim, &why);

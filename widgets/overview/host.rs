@@ -106,7 +106,7 @@ fn items(cx: &Cx<'_>) -> Vec<Item> {
         .flatten()
         .chain([
             item(6, text::BLOCKED, count(host.blocked.value())),
-            item(7, text::SERIES_MEMORY, used),
+            item(7, text::HOST_MEMORY, used),
             item(2, text::SWAP, swap),
             item(8, text::TASKS, count(host.tasks.value())),
         ])

@@ -1,11 +1,14 @@
 //! Which part of the overview gets which rows: the least of each in order of weight, then what each could use.
 
 use super::{host, nodes, resources, timeline};
-use crate::Cx;
 use crate::parts::machine::Machine;
+use crate::parts::severity;
+use crate::{Cx, Subject};
 use ratatui::layout::Rect;
+use topotop_model::bottleneck::ResourceKind;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::overview as text;
+use topotop_model::rules::Severity;
 
 /// A part of the overview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,14 +89,16 @@ struct Slot {
     least: u16,
     useful: u16,
     rows: u16,
+    /// True for what is shown before all others: what limits the machine and what is critical on it.
+    urgent: bool,
 }
 
 impl Slot {
     /// A part that there is no need for.
-    const NONE: Self = Self { least: 0, useful: 0, rows: 0 };
+    const NONE: Self = Self { least: 0, useful: 0, rows: 0, urgent: false };
 
     fn new(least: u16, useful: u16) -> Self {
-        Self { least, useful: useful.max(least), rows: 0 }
+        Self { least, useful: useful.max(least), rows: 0, urgent: false }
     }
 
     /// Two columns of parts side by side. The right one's lists are not worth blank rows in the left one.
@@ -102,7 +107,8 @@ impl Slot {
         let (first, rest) = right.split_first().map_or((Self::NONE, &[][..]), |(first, rest)| (*first, rest));
         let enough = first.useful + rest.iter().map(|slot| slot.useful.min(slot.least + 1)).sum::<u16>();
         let least = sum(&left, |slot| slot.least).max(sum(&right, |slot| slot.least));
-        Self::new(least, sum(&left, |slot| slot.useful).max(enough))
+        // Findings are among them.
+        Self { urgent: true, ..Self::new(least, sum(&left, |slot| slot.useful).max(enough)) }
     }
 }
 
@@ -126,7 +132,7 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 8] {
     let resources = host::rows(cx, area.height) + resources::rows(inner);
     let others = nodes::without_cpus(cx, machine).count();
     let nodes = nodes::useful_rows(machine, area.height) + others.min(8) as u16;
-    [
+    let mut slots = [
         Slot::new(resources, resources),
         findings(cx, area),
         Slot::new(nodes::least_rows(machine) + others.min(4) as u16, nodes),
@@ -136,7 +142,35 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 8] {
         Slot::new(4, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 40)),
         Slot::new(3, 2 + rows(disks).clamp(1, 8)),
         if timeline::has_shape(cx) { Slot::new(2, 1 + timeline::rows(cx, inner, area.height)) } else { Slot::NONE },
-    ]
+    ];
+    for (slot, part) in slots.iter_mut().zip(PARTS) {
+        slot.urgent = is_urgent(cx, part);
+    }
+    slots
+}
+
+/// True for a part that holds what limits the machine, or what a critical finding is about.
+fn is_urgent(cx: &Cx<'_>, part: Part) -> bool {
+    let answer = &cx.judgement.bottleneck;
+    let limiting = answer.resource.as_ref().filter(|_| answer.is_limit()).map(|resource| match resource.kind {
+        ResourceKind::Disk | ResourceKind::IoThrottle => Part::Disks,
+        ResourceKind::NicIn | ResourceKind::NicOut | ResourceKind::Softirq => Part::Queues,
+        ResourceKind::Memory | ResourceKind::Swap | ResourceKind::Quota => Part::Cache,
+        ResourceKind::Thread | ResourceKind::Remote => Part::Processes,
+        _ => Part::Nodes,
+    });
+    let of = |subject: &Subject| match subject {
+        Subject::Disk(_) => Some(Part::Disks),
+        Subject::Nic(_) | Subject::Irq(_) => Some(Part::Queues),
+        Subject::Cgroup(_) => Some(Part::Cache),
+        Subject::Process(..) => Some(Part::Processes),
+        Subject::Cpu(_) | Subject::Node(_) => Some(Part::Nodes),
+        Subject::Host | Subject::Accelerator(_) => None,
+    };
+    let mut critical = severity::of_machine(cx).filter(|finding| finding.severity == Severity::Critical);
+    matches!(part, Part::Resources | Part::Findings)
+        || limiting == Some(part)
+        || critical.any(|finding| of(&finding.subject) == Some(part))
 }
 
 /// A line on a narrow screen, where there is room some more; on a wide one a part with a title.
@@ -151,9 +185,11 @@ fn findings(cx: &Cx<'_>, area: Rect) -> Slot {
     Slot::new(1, useful.min((area.height / 7).max(1)))
 }
 
-/// Gives every part its least while there are rows, by index; returns what is left.
+/// Gives every part its least while there are rows, the urgent ones first; returns what is left.
 fn least(slots: &mut [Slot], mut rows: u16) -> u16 {
-    for slot in slots.iter_mut() {
+    let mut order: Vec<&mut Slot> = slots.iter_mut().collect();
+    order.sort_by_key(|slot| !slot.urgent);
+    for slot in order {
         // Half a part helps more than none where it can be drawn shorter than it would like.
         slot.rows = if rows >= slot.least { slot.least } else { 0 };
         rows -= slot.rows;

@@ -129,23 +129,6 @@ fn brief(resource: &Resource, width: u16) -> &'static str {
     if resource.verdict == Verdict::Unknown { shared::UNKNOWN.as_str() } else { shared::NONE.as_str() }
 }
 
-/// A name; of one that is too long both ends, since the end tells one of many from the others.
-fn named(pen: &mut Pen<'_>, name: &str) {
-    let left = usize::from(pen.left());
-    // What systemd appends tells groups apart least.
-    let bare = [".scope", ".service", ".slice"].iter().find_map(|end| name.strip_suffix(end));
-    let name = bare.filter(|_| usize::from(names::width(name)) > left).unwrap_or(name);
-    let width = usize::from(names::width(name));
-    if width <= left || left < 5 || !name.is_ascii() {
-        pen.text(Role::Text, name);
-        return;
-    }
-    let tail = (left - 1) / 2;
-    let (head, tail) = (name.get(..left - 1 - tail), name.get(name.len() - tail..));
-    let mark = if pen.cx().charset == Charset::Ascii { "~" } else { "…" };
-    pen.text(Role::Text, head.unwrap_or_default()).text(Role::Text, mark).text(Role::Text, tail.unwrap_or_default());
-}
-
 /// Whose it is.
 fn what(pen: &mut Pen<'_>, cell: &Cell<'_>) {
     let resource = cell.resource;
@@ -163,13 +146,13 @@ fn what(pen: &mut Pen<'_>, cell: &Cell<'_>) {
             }
         }
         (Some(Subject::Cgroup(path)), _) if resource.kind == ResourceKind::Quota => {
-            named(pen, &resource.name);
+            pen.named(Role::Text, &resource.name);
             let held = pen.cx().frame.cgroup(path).and_then(|cgroup: &Cgroup| cgroup.cpu.throttled_ratio);
             if let Some(ratio) = held.filter(|ratio| *ratio > 0.0 && pen.left() >= 15) {
                 pen.skip(1).text(Role::Text, &text::Throttled { share: &number::percent(ratio) }.to_string());
             }
         }
-        _ => named(pen, &resource.name),
+        _ => drop(pen.named(Role::Text, &resource.name)),
     }
 }
 

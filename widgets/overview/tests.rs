@@ -174,8 +174,8 @@ fn what_does_not_fit_is_named() {
     let frame = demo::server();
     let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 60, 12)));
     let last = picture.lines().last().unwrap_or_default();
-    assert!(last.contains("hidden:") && last.contains("disks"), "{picture}");
-    assert!(picture.contains("96% c17"), "{picture}");
+    assert!(last.contains("hidden:") && last.contains("nodes"), "{picture}");
+    assert!(picture.contains("→c17") && picture.contains("nvme1n1"), "{picture}");
 }
 
 #[test]
@@ -217,4 +217,24 @@ fn uptime_users_load_run_queue_and_swap_stand_in_one_row_at_80_columns() {
     assert!(head(&frame, 80).starts_with(" up ?  load "), "{}", head(&frame, 80));
     frame.host.users = 1.into();
     assert!(head(&frame, 200).starts_with(" up ?  1 user  load "), "{}", head(&frame, 200));
+}
+
+#[test]
+fn the_part_of_a_critical_finding_comes_before_others() {
+    let frame = demo::server();
+    for (width, height) in [(80, 24), (80, 18), (60, 15)] {
+        let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, height)));
+        assert!(picture.contains("\n▲nvme1n1") && picture.contains("\n▲eth0"), "{width}x{height}\n{picture}");
+    }
+}
+
+#[test]
+fn a_list_that_is_cut_says_how_long_it_is() {
+    let frame = demo::server();
+    let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 80, 24)));
+    for (title, count) in [("Disks and pressure", "1 of 3 ─"), ("Cgroup memory", "1 of 4 ─"), ("Queues", "1 of 2")]
+    {
+        let rule = picture.lines().find(|line| line.contains(title)).unwrap_or_default();
+        assert!(rule.contains(count), "{picture}");
+    }
 }

@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use topotop_model::bottleneck::ResourceKind;
+use topotop_model::bottleneck::{ResourceKind, Verdict};
 use topotop_model::history::Headline;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::overview as text;
@@ -21,12 +21,19 @@ const SERIES: [Series; 6] = [
     (text::SERIES_SOFTIRQ, |headline| Some(headline.hottest_softirq?.1)),
     (text::SERIES_DISK, |headline| headline.disk),
     (text::SERIES_NIC, |headline| headline.nic),
-    (text::SERIES_MEMORY, |headline| headline.memory),
+    (text::SERIES_MEMORY_LIMIT, |headline| headline.memory),
     (text::SERIES_BUSY, |headline| headline.busy),
 ];
 
+/// What the colour of a series says: memory that is full of page cache is no alarm, only memory that limits is.
+fn tint(cx: &Cx<'_>, name: Text) -> Tint {
+    let memory = || cx.judgement.resources.get(ResourceKind::Memory);
+    let calm = name == text::SERIES_MEMORY_LIMIT && memory().is_none_or(|memory| memory.verdict != Verdict::Limiting);
+    if calm { Tint::Plain } else { Tint::Heat }
+}
+
 /// Columns of a name before what it is of, and of the title on the rule.
-const LABEL: u16 = 9;
+const LABEL: u16 = 10;
 const TITLE: u16 = 12;
 
 /// The narrowest chart that shows a shape.
@@ -138,7 +145,7 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
             _ if *name == text::SERIES_NIC && cx.history.iter().all(|headline| headline.nic.is_none()) => {
                 nic_bytes(cx, place.intersection(inner), buf);
             }
-            _ => chart(cx, place.intersection(inner), name, *of, buf),
+            _ => chart(cx, place.intersection(inner), *name, *of, buf),
         }
     }
 }
@@ -153,7 +160,7 @@ fn order(cx: &Cx<'_>, own: bool, shown: usize) -> Vec<usize> {
         ResourceKind::Softirq => Some(text::SERIES_SOFTIRQ),
         ResourceKind::Disk | ResourceKind::IoThrottle => Some(text::SERIES_DISK),
         ResourceKind::NicIn | ResourceKind::NicOut => Some(text::SERIES_NIC),
-        ResourceKind::Memory | ResourceKind::Swap => Some(text::SERIES_MEMORY),
+        ResourceKind::Memory | ResourceKind::Swap => Some(text::SERIES_MEMORY_LIMIT),
         ResourceKind::Cpus => Some(text::SERIES_BUSY),
         _ => None,
     });
@@ -165,8 +172,10 @@ fn order(cx: &Cx<'_>, own: bool, shown: usize) -> Vec<usize> {
 
 /// The same charts where there is room for scales and times.
 fn with_scales<'a>(cx: &Cx<'_>) -> Vec<Chart<'a>> {
-    let mut charts: Vec<Chart<'a>> =
-        SERIES.iter().map(|(name, of)| Chart::new(name.as_str(), Unit::Share, *of)).collect();
+    let mut charts: Vec<Chart<'a>> = SERIES
+        .iter()
+        .map(|(name, of)| Chart::new(name.as_str(), Unit::Share, *of).calm(tint(cx, *name) == Tint::Plain))
+        .collect();
     // The share of a link whose speed is unknown is unknown; what it carries is not.
     if cx.history.iter().all(|headline| headline.nic.is_none()) {
         let bytes = |headline: &Headline| headline.nic_bytes.map(|(received, sent)| received + sent);
@@ -183,17 +192,21 @@ fn with_scales<'a>(cx: &Cx<'_>) -> Vec<Chart<'a>> {
 }
 
 /// A name, the values over time, and the newest one.
-fn chart(cx: &Cx<'_>, area: Rect, name: &str, of: fn(&Headline) -> Option<f64>, buf: &mut Buffer) {
+fn chart(cx: &Cx<'_>, area: Rect, name: Text, of: fn(&Headline) -> Option<f64>, buf: &mut Buffer) {
     // With rows to spare, one stays empty between charts.
     let height = if area.height > 2 { area.height - 1 } else { area.height };
     let mut pen = Pen::new(cx, area, 0, buf);
-    pen.field(Role::Dim, LABEL, name);
+    pen.field(Role::Dim, LABEL, &name);
     let last = cx.history.iter().next_back().and_then(of);
     let room = pen.left().saturating_sub(5);
     let x = pen.x();
-    pen.skip(room).share(5, last);
+    let tint = tint(cx, name);
+    match tint {
+        Tint::Heat => pen.skip(room).share(5, last),
+        Tint::Plain => pen.skip(room).rate(Role::Text, 5, last, number::percent),
+    };
     let place = Rect { x, width: room, height, ..area };
-    spark::chart(cx, place, (Tint::Heat, "?"), cx.history.iter().map(of), buf);
+    spark::chart(cx, place, (tint, "?"), cx.history.iter().map(of), buf);
 }
 
 /// The application's own number, if there is one: its name and the largest value that is drawn.

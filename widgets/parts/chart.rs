@@ -40,6 +40,7 @@ pub struct Chart<'a> {
     of: Value<'a>,
     limit: Option<f64>,
     tint: Tint,
+    calm: bool,
     note: String,
     idle: bool,
 }
@@ -48,7 +49,16 @@ impl<'a> Chart<'a> {
     /// A chart of a value; shares are hot when they are high.
     pub fn new(name: impl Into<String>, unit: Unit, of: impl Fn(&Headline) -> Option<f64> + 'a) -> Self {
         let tint = if unit == Unit::Share { Tint::Heat } else { Tint::Plain };
-        Self { name: name.into(), unit, of: Box::new(of), limit: None, tint, note: String::new(), idle: false }
+        Self {
+            name: name.into(),
+            unit,
+            of: Box::new(of),
+            limit: None,
+            tint,
+            calm: false,
+            note: String::new(),
+            idle: false,
+        }
     }
 
     /// The same against a limit: that is the top of its scale, and what is near it is hot.
@@ -58,6 +68,18 @@ impl<'a> Chart<'a> {
             (self.limit, self.tint) = (Some(limit), Tint::Heat);
         }
         self
+    }
+
+    /// The same where being near the limit is no alarm: page cache fills a group up to its limit.
+    #[must_use]
+    pub fn calm(mut self, calm: bool) -> Self {
+        self.calm = calm;
+        self
+    }
+
+    /// The colours of its values.
+    fn tint(&self) -> Tint {
+        if self.calm { Tint::Plain } else { self.tint }
     }
 
     /// The same of a value that there is only while something happens: no value is no gap.
@@ -96,7 +118,7 @@ impl<'a> Chart<'a> {
         let role = match newest {
             None => Role::Absent,
             Some(value)
-                if self.tint == Tint::Heat && value >= 0.8 * self.limit.unwrap_or_else(|| self.unit.top(value)) =>
+                if self.tint() == Tint::Heat && value >= 0.8 * self.limit.unwrap_or_else(|| self.unit.top(value)) =>
             {
                 Role::heat(1.0)
             }
@@ -121,7 +143,7 @@ impl<'a> Chart<'a> {
         self.title(cx, area, most, buf);
         let top = self.top(most.unwrap_or(0.0));
         let shares = cx.history.iter().map(|headline| (self.of)(headline).map(|value| value / top));
-        spark::chart(cx, plot.values, (self.tint, if self.idle { " " } else { "?" }), shares, buf);
+        spark::chart(cx, plot.values, (self.tint(), if self.idle { " " } else { "?" }), shares, buf);
         plot.scale(cx, self.unit, top, buf);
         plot.times(cx, &times, signs, buf);
     }

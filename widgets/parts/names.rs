@@ -1,11 +1,11 @@
 //! Short names of things whose real names are long.
 
-use super::units;
-use crate::{Cx, Role};
+use super::{Pen, units};
+use crate::{Charset, Cx, Role};
 use topotop_model::IdSet;
 use topotop_model::frame::{Cgroup, Container};
 use topotop_model::locale::screen::shared as text;
-use topotop_model::text::printable;
+use topotop_model::text::{printable, short_ids};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A container's name: pod and container where known, else runtime and the start of its id.
@@ -43,18 +43,49 @@ pub fn short(cgroup: &Cgroup) -> String {
         .as_ref()
         .map(container)
         .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| leaf(&cgroup.path).to_owned())
+        .unwrap_or_else(|| short_ids(leaf(&cgroup.path)).into_owned())
 }
 
 /// The short name of a group by path, whether or not it is known.
 pub fn cgroup(cx: &Cx<'_>, path: &str) -> String {
-    cx.frame.cgroup(path).map_or_else(|| leaf(path).to_owned(), short)
+    cx.frame.cgroup(path).map_or_else(|| short_ids(leaf(path)).into_owned(), short)
 }
 
 /// True if a path is another one or below it; nothing counts as below the root, where everything is.
 pub fn is_below(path: &str, above: &str) -> bool {
     let above = above.trim_end_matches('/');
     !above.is_empty() && path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+impl Pen<'_> {
+    /// A name; of one that is too long both ends, since the end tells one of many from the others.
+    pub fn named(&mut self, role: Role, name: &str) -> &mut Self {
+        let left = usize::from(self.left());
+        // What systemd appends tells groups apart least.
+        let bare = [".scope", ".service", ".slice"].iter().find_map(|end| name.strip_suffix(end));
+        let name = bare.filter(|_| usize::from(width(name)) > left).unwrap_or(name);
+        if usize::from(width(name)) <= left || left < 5 || !name.is_ascii() {
+            return self.text(role, name);
+        }
+        let tail = (left - 1) / 2;
+        let (head, tail) = (name.get(..left - 1 - tail), name.get(name.len() - tail..));
+        let mark = if self.cx().charset == Charset::Ascii { "~" } else { "…" };
+        self.text(role, head.unwrap_or_default()).text(role, mark).text(role, tail.unwrap_or_default())
+    }
+
+    /// The name of a group: where there is no room for all of `pod/container`, the pod, which tells containers of one
+    /// name apart.
+    pub fn group(&mut self, role: Role, name: &str) -> &mut Self {
+        let pod = name.split_once('/').filter(|(pod, _)| !pod.is_empty() && width(name) > self.left());
+        match pod {
+            Some((pod, _)) if width(pod) < self.left() => {
+                let mark = if self.cx().charset == Charset::Ascii { "~" } else { "…" };
+                self.text(role, pod).text(role, mark)
+            }
+            Some((pod, _)) => self.named(role, pod),
+            None => self.named(role, name),
+        }
+    }
 }
 
 /// CPUs that something may use: `all`, or a list that fits.

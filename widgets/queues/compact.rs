@@ -38,6 +38,20 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     }
 }
 
+/// How many interfaces it shows in so many rows, and how many there are.
+pub fn compact_counts(cx: &Cx<'_>, rows: u16) -> (usize, usize) {
+    let nics = rows::ranked(cx).into_iter().filter_map(|at| cx.frame.nics.get(at)).filter(|nic| hardware(nic));
+    let nics: Vec<&Nic> = nics.collect();
+    let mut left = usize::from(rows);
+    let plan = plan(&nics, left);
+    let fits = |queues: &&usize| {
+        let fits = left > 0;
+        left = left.saturating_sub(1 + **queues);
+        fits
+    };
+    (plan.iter().take_while(fits).count(), nics.len())
+}
+
 /// The rows that it could use.
 pub fn compact_rows(cx: &Cx<'_>) -> usize {
     let shown = cx.frame.nics.iter().filter(|nic| hardware(nic));

@@ -146,7 +146,7 @@ impl Columns {
             &[
                 Part::new(share(anon), Role::Anon, "▇", "#"),
                 Part::new(share(used.saturating_sub(anon.saturating_add(file))), Role::Pinned, "▆", "%"),
-                Part::new(share(file), Role::Cache, "▂", "+"),
+                Part::new(share(file), Role::Cache, "▂", ":"),
             ],
         );
         let role = if share(used) >= 0.9 { Role::Warn } else { Role::Text };

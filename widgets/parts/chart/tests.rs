@@ -180,3 +180,11 @@ proptest! {
         });
     }
 }
+
+#[test]
+fn what_may_be_full_is_not_hot_at_its_limit() {
+    let history = history_of((0..30).map(|_| Some(99.0)));
+    let chart = Chart::new("memory", Unit::Bytes, |headline| headline.disk).limited(Some(100.0)).calm(true);
+    let buf = drawn_of(chart, &history, (50, 9));
+    assert_eq!(buf[(49, 1)].style().fg, Theme::default_theme().style(Role::Focus).fg, "{}", text(&buf));
+}
