@@ -17,9 +17,9 @@ pub(crate) fn mark(verdict: Verdict, charset: Charset) -> (Role, &'static str) {
         (Verdict::Full, Charset::Unicode) => (Role::Warn, "●"),
         (Verdict::Full, Charset::Ascii) => (Role::Warn, "*"),
         (Verdict::LatencyBound, Charset::Unicode) => (Role::Info, "◦"),
-        (Verdict::LatencyBound, Charset::Ascii) => (Role::Info, "o"),
+        (Verdict::LatencyBound, Charset::Ascii) => (Role::Info, "L"),
         (Verdict::HasHeadroom, Charset::Unicode) => (Role::Ok, "✓"),
-        (Verdict::HasHeadroom, Charset::Ascii) => (Role::Ok, "+"),
+        (Verdict::HasHeadroom, Charset::Ascii) => (Role::Ok, "v"),
         (Verdict::Unknown, _) => (Role::Absent, "?"),
     }
 }

@@ -118,8 +118,7 @@ const NO_MARKS: &str = "─│┌┐└┘┬┴├┤╭╰╶‖·×→←↑�
 fn every_glyph_of_a_screen_is_in_its_legend() {
     let mut legends: std::collections::BTreeMap<&str, String> = std::collections::BTreeMap::new();
     for panel in all() {
-        let signs = panel.legend().into_iter().chain(crate::parts::legend::COMMON.iter().copied());
-        legends.insert(panel.id(), signs.map(|sign| sign.glyph).collect());
+        legends.insert(panel.id(), signs_of(&*panel).iter().map(|sign| sign.glyph).collect());
     }
     let mut missing: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
     let frames = [("server", demo::server()), ("tiny", demo::tiny()), ("blind", demo::blind())];
@@ -135,6 +134,67 @@ fn every_glyph_of_a_screen_is_in_its_legend() {
     });
     missing.retain(|_, glyphs| !glyphs.is_empty());
     assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The signs that the help of a panel lists.
+fn signs_of(panel: &dyn crate::Panel) -> Vec<crate::parts::panel::Sign> {
+    panel.legend().into_iter().chain(crate::parts::legend::COMMON.iter().copied()).collect()
+}
+
+#[test]
+fn a_mark_without_unicode_is_the_one_of_its_legend() {
+    let frames = [("server", demo::server()), ("tiny", demo::tiny()), ("blind", demo::blind())];
+    let rows = |buf: &ratatui::buffer::Buffer| -> Vec<Vec<char>> {
+        let width = usize::from(buf.area.width.max(1));
+        let glyph = |cell: &ratatui::buffer::Cell| cell.symbol().chars().next().unwrap_or(' ');
+        buf.content.chunks(width).map(|row| row.iter().map(glyph).collect()).collect()
+    };
+    let mut drawings = std::collections::VecDeque::new();
+    every(Charset::Unicode, &frames, |_, buf| drawings.push_back(rows(buf)));
+    let legends: std::collections::BTreeMap<_, _> =
+        all().iter().map(|panel| (panel.id(), signs_of(&**panel))).collect();
+    let mut wrong = std::collections::BTreeSet::new();
+    every(Charset::Ascii, &frames, |what, buf| {
+        let screen = what.split(' ').nth(1).unwrap_or_default();
+        let unicode = drawings.pop_front().unwrap_or_default();
+        for (unicode, ascii) in unicode.iter().zip(rows(buf)) {
+            // Where a text has other lengths, places do not compare.
+            if unicode.iter().zip(&ascii).any(|(a, b)| a.is_alphanumeric() && a != b) {
+                continue;
+            }
+            // Kinds of time in charts are full cells in colours, which letters stand for.
+            let cells = unicode.iter().zip(ascii).filter(|(glyph, _)| **glyph != '█');
+            for (glyph, mark) in cells {
+                let is_text = glyph.is_ascii() || glyph.is_alphanumeric() || NO_MARKS.contains(*glyph);
+                let mut signs = legends[screen].iter().filter(|sign| sign.glyph.contains(*glyph)).peekable();
+                if !is_text && signs.peek().is_some() && !signs.any(|sign| sign.ascii.contains(mark)) {
+                    wrong.insert(format!("{screen}: {glyph} is drawn {mark:?}"));
+                }
+            }
+        }
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_legend_has_a_mark_with_two_meanings_in_ascii() {
+    let mut twice = std::collections::BTreeSet::new();
+    for mut panel in all() {
+        for _ in 0..3 {
+            let signs = signs_of(&*panel);
+            for (at, one) in signs.iter().enumerate() {
+                for other in signs.iter().skip(at + 1).filter(|other| other.glyph != one.glyph) {
+                    let both =
+                        one.ascii.split_whitespace().find(|mark| other.ascii.split_whitespace().any(|it| it == *mark));
+                    twice.extend(
+                        both.map(|mark| format!("{}: {mark:?} is {} and {}", panel.id(), one.label, other.label)),
+                    );
+                }
+            }
+            with_cx(&demo::server(), Charset::Ascii, |cx| panel.act(Action::Mode, cx));
+        }
+    }
+    assert!(twice.is_empty(), "{twice:#?}");
 }
 
 #[test]

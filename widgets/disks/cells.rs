@@ -8,6 +8,7 @@ use topotop_model::Known;
 use topotop_model::frame::{Disk, Mount, Writer, WriterId};
 use topotop_model::locale::screen::disks as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::text::short_ids;
 
 const FILE: &str = "diskstats";
 
@@ -64,7 +65,8 @@ pub(super) fn mounts(cx: &Cx<'_>, disk: &Disk, pen: &mut Pen<'_>) {
     }
     for (index, mount) in disk.mounts.iter().enumerate() {
         let (text, role) = fullness(mount);
-        let needed = names::width(&mount.path) + 1 + names::width(text.as_str());
+        let path = short_ids(&mount.path);
+        let needed = names::width(&path) + 1 + names::width(text.as_str());
         let more = disk.mounts.len() - index;
         if index > 0 && needed + 1 + 3 > pen.left() {
             pen.text(Role::Dim, &format!(" +{more}"));
@@ -72,8 +74,8 @@ pub(super) fn mounts(cx: &Cx<'_>, disk: &Disk, pen: &mut Pen<'_>) {
         }
         pen.skip(u16::from(index > 0));
         // The number is worth more than the end of the path.
-        let path = pen.left().saturating_sub(names::width(text.as_str()) + 1);
-        pen.sub(path.min(names::width(&mount.path))).text(Role::Text, &mount.path);
+        let room = pen.left().saturating_sub(names::width(text.as_str()) + 1);
+        pen.sub(room.min(names::width(&path))).text(Role::Text, &path);
         pen.skip(1).text(role, text.as_str());
     }
 }

@@ -8,6 +8,7 @@ use topotop_model::Known;
 use topotop_model::frame::Disk;
 use topotop_model::locale::screen::disks as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::text::short_ids;
 
 /// The detail of a disk.
 pub(super) fn doc(cx: &Cx<'_>, name: &str, _width: u16) -> Doc {
@@ -145,7 +146,7 @@ fn mounts(doc: &mut Doc, disk: &Disk) {
                 .to_string(),
                 Role::Text,
             ),
-            (mount.path.to_string(), Role::Text),
+            (short_ids(&mount.path).into_owned(), Role::Text),
         ]);
     }
 }

@@ -17,6 +17,11 @@ use topotop_model::rules::Finding;
 use topotop_model::text::{printable, short_ids};
 
 pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
+    page(cx, finding, width, false)
+}
+
+/// The detail; `whole` where nothing may be cut: commands and values of evidence.
+fn page(cx: &Cx<'_>, finding: &Finding, width: u16, whole: bool) -> Doc {
     let mut doc = Doc::default();
     let role = severity::role(finding.severity);
     let sign = severity::glyph(finding.severity, cx.charset);
@@ -28,8 +33,8 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     when(cx, &mut doc, finding);
     related(cx, &mut doc, finding, width);
     // What helps is looked for first.
-    remedies(cx, &mut doc, finding, width);
-    evidence::lines(cx, &mut doc, finding, width);
+    remedies(cx, &mut doc, finding, (width, whole));
+    evidence::lines(cx, &mut doc, finding, (width, whole));
     beside(cx, &mut doc, finding, width);
     doc.gap();
     doc.head(text::WHY);
@@ -42,9 +47,9 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     doc
 }
 
-/// All of it as text.
+/// All of it as text: prose in lines that are easy to read, commands and values in one line each.
 pub fn text_of(cx: &Cx<'_>, finding: &Finding) -> String {
-    doc(cx, finding, 100).text()
+    page(cx, finding, 100, true).text()
 }
 
 /// Severity, subject, since when and how sure.
@@ -113,12 +118,12 @@ fn beside(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 }
 
 /// What to do, the best first. What can be applied from here stands before the advice: its id, its command and its risk.
-fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
+fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, (width, whole): (u16, bool)) {
     doc.gap();
     doc.head(text::REMEDIES);
     let (fixes, refused) = offered(finding, cx.frame, cx.surroundings);
     for fix in &fixes {
-        remedy(cx, doc, fix, width);
+        remedy(cx, doc, fix, (width, whole));
     }
     for fix in &refused {
         let needs = if fix.needs.is_empty() {
@@ -141,14 +146,14 @@ fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 }
 
 /// What can be done from here: `f  F-CHAN  ethtool -L eth0 combined 8   disruptive`.
-fn remedy(cx: &Cx<'_>, doc: &mut Doc, fix: &Offered, width: u16) {
+fn remedy(cx: &Cx<'_>, doc: &mut Doc, fix: &Offered, (width, whole): (u16, bool)) {
     let key = if fix.executable { "f " } else { "  " };
     let (risk, role) =
         if fix.executable { (risk_label(fix.risk), risk_role(fix.risk)) } else { (text::ADVICE, Role::Dim) };
     let head = format!("  {key} {:<13}", fix.fix);
     let room = usize::from(width).saturating_sub(head.chars().count() + usize::from(names::width(&risk)) + 2);
     let line = printable(if fix.executable { fix.line() } else { &fix.title });
-    let line = if usize::from(names::width(&line)) > room {
+    let line = if !whole && usize::from(names::width(&line)) > room {
         let mark = if cx.charset == Charset::Unicode { "…" } else { "~" };
         names::clean(&line, room.saturating_sub(1)) + mark
     } else {

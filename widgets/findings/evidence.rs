@@ -7,14 +7,15 @@ use crate::{Cx, Role};
 use topotop_model::locale::screen::findings as text;
 use topotop_model::locale::screen::shared;
 use topotop_model::rules::{Cell, Figure, Finding, Grid, evidence_label, source_label};
-use topotop_model::text::printable;
+use topotop_model::text::{printable, short_ids};
 
 /// Columns of a name.
 const NAME: u16 = 18;
 /// Rows of a table that are shown; the rest is counted.
 const ROWS: usize = 40;
 
-pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
+/// The evidence in so many columns; where it is `whole`, longer values are not broken.
+pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, (width, whole): (u16, bool)) {
     if finding.evidence.is_empty() {
         return;
     }
@@ -28,7 +29,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let room = width.saturating_sub(name_width + 2 + source + 2).max(8);
     // Short values keep their files near.
     let longest = |figure: &Figure| match figure {
-        Figure::Text(text) => names::width(&finding.shown(text)),
+        Figure::Text(text) => names::width(&words(finding, text)),
         Figure::Number(_) | Figure::Table(_) => 10,
     };
     let room = finding.evidence.iter().map(|evidence| longest(&evidence.value)).max().unwrap_or(0).clamp(8, room);
@@ -37,10 +38,11 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         let value = match &evidence.value {
             Figure::Number(value) => figure(*value, evidence.unit),
             Figure::Text(text) if text.is_empty() => shared::NONE.to_string(),
-            Figure::Text(text) => printable(&finding.shown(text)).into_owned(),
+            Figure::Text(text) => words(finding, text),
             Figure::Table(_) => continue,
         };
-        for (at, line) in wrapped(&value, room).into_iter().enumerate() {
+        let lines = if whole { vec![value] } else { wrapped(&value, room) };
+        for (at, line) in lines.into_iter().enumerate() {
             let (name, source) = if at == 0 { (name, source_label(evidence.source)) } else { ("", "".into()) };
             let pad = " ".repeat(usize::from(room.saturating_sub(names::width(&line)) + 2));
             doc.line(vec![
@@ -72,12 +74,17 @@ pub(super) fn figure(value: f64, unit: &str) -> String {
     }
 }
 
+/// A value that is a text, such as the path of a cgroup.
+fn words(finding: &Finding, text: &str) -> String {
+    short_ids(&printable(&finding.shown(text))).into_owned()
+}
+
 fn shown(finding: &Finding, cell: &Cell, unit: &str) -> String {
     match cell {
         Cell::Unknown => "?".to_owned(),
         Cell::None => shared::NOT_APPLICABLE.to_string(),
         Cell::Number(value) => figure(*value, unit),
-        Cell::Text(text) => printable(&finding.shown_cell(text)).into_owned(),
+        Cell::Text(text) => short_ids(&printable(&finding.shown_cell(text))).into_owned(),
     }
 }
 
@@ -90,7 +97,9 @@ fn table(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, (name, grid, source): (&
     let mut lines = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
     for (name, cells) in grid.rows.iter().take(ROWS) {
         let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(finding, cell, column.unit));
-        lines.push(std::iter::once(printable(&finding.shown_cell(name)).into_owned()).chain(cells).collect());
+        lines.push(
+            std::iter::once(short_ids(&printable(&finding.shown_cell(name))).into_owned()).chain(cells).collect(),
+        );
     }
     let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| names::width(cell)).max();
     let widths: Vec<u16> = (0..=grid.columns.len()).map(|column| width(column).unwrap_or(0)).collect();

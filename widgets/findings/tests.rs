@@ -130,3 +130,29 @@ fn the_line_names_the_worst_and_counts_the_rest() {
         .join("\n")
     );
 }
+
+/// A judgement whose first finding has a long value, with the id of a container in it.
+fn long_evidence() -> Judgement {
+    let mut judgement = demo::sick();
+    let id = "0123456789abcdef".repeat(4);
+    let value = format!("/kubepods.slice/{}/cri-containerd-{id}.scope", "a-long-name-of-a-pod".repeat(6));
+    judgement.findings[0].evidence[0].value = topotop_model::rules::Figure::Text(value.into());
+    judgement
+}
+
+#[test]
+fn evidence_shows_no_id_whole() {
+    let picture = picture(&long_evidence(), (200, 58), &[Action::Down]);
+    assert!(picture.contains("0123456789ab…") && !picture.contains("0123456789abcdef"), "{picture}");
+}
+
+#[test]
+fn what_is_copied_is_not_cut() {
+    judged(&demo::server(), &long_evidence(), Charset::Ascii, |cx| {
+        let text = super::text_of(cx, &cx.judgement.findings[0]);
+        let value = format!("{}/cri-containerd-0123456789ab…", "a-long-name-of-a-pod".repeat(6));
+        assert!(text.lines().any(|line| line.contains(&value)), "{text}");
+        let fixes = topotop_model::fix::offered(&cx.judgement.findings[0], cx.frame, cx.surroundings).0;
+        assert!(!fixes.is_empty() && fixes.iter().all(|fix| !fix.executable || text.contains(&*fix.line())), "{text}");
+    });
+}

@@ -1,9 +1,10 @@
 //! Before and after, a row per metric, with the spread of the values.
 
+use crate::parts::mark;
 use crate::parts::number;
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
-use crate::{Charset, Cx, Role};
+use crate::{Cx, Role};
 use topotop_model::diff::{Measure, metrics};
 use topotop_model::journal::{Measured, called};
 use topotop_model::locale::Text;
@@ -63,7 +64,7 @@ fn cell(cx: &Cx<'_>, spread: Option<[f64; 3]>, measure: Measure) -> String {
         Measure::Count | Measure::Number => number::count(mean).to_string(),
     };
     let half = (high - low).abs() / 2.0;
-    let sign = if cx.charset == Charset::Unicode { "±" } else { "~" };
+    let sign = mark::error(cx.charset);
     match (half / mean.abs() * 100.0).round() {
         part if (1.0..1000.0).contains(&part) => format!("{value} {sign}{part}%"),
         _ => value,

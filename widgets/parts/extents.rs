@@ -112,7 +112,7 @@ fn done(mark: &Mark, charset: Charset) -> (&'static str, Role) {
         (true, Charset::Unicode) => ("✓", Role::Ok),
         (true, Charset::Ascii) => ("v", Role::Ok),
         (false, Charset::Unicode) => ("✗", Role::Critical),
-        (false, Charset::Ascii) => ("!", Role::Critical),
+        (false, Charset::Ascii) => ("X", Role::Critical),
     }
 }
 

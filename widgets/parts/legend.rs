@@ -25,8 +25,8 @@ pub const COMMON: &[Sign] = &[
 pub(crate) const TABLE: &[Sign] = &[
     sign(Role::Focus, "▶", ">", text::SELECTED),
     sign(Role::Related, "•", "*", text::RELATED),
-    sign(Role::Key, "▼ ▲", "v ^", text::SORTED),
-    sign(Role::Focus, "┃", "#", text::SCROLL),
+    sign(Role::Key, "▼ ▲", "\\ /", text::SORTED),
+    sign(Role::Focus, "┃", "]", text::SCROLL),
 ];
 
 /// Bars of one value.
@@ -35,9 +35,9 @@ pub(crate) const BAR: &[Sign] = &[sign(Role::Heat2, "━╸", "#=", text::BAR), 
 /// Charts over time.
 pub(crate) const CHART: &[Sign] = &[
     sign(Role::Focus, "▁▂▃▄▅▆▇█", ".:-=+*#%@", text::CHART),
-    sign(Role::Border, "┤ └ ┴", "+", text::CHART_SCALE),
+    sign(Role::Border, "┤ └ ┴", "|+-", text::CHART_SCALE),
     sign(Role::Ok, "✓", "v", text::CHART_DONE),
-    sign(Role::Critical, "✗", "!", text::CHART_FAILED),
+    sign(Role::Critical, "✗", "X", text::CHART_FAILED),
 ];
 
 /// Heat.
@@ -49,7 +49,7 @@ pub(crate) const HEAT: &[Sign] = &[
 
 /// Drawings of the machine.
 pub(crate) const PINS: &[Sign] = &[
-    sign(Role::Info, "•", "o", text::PINNED_ONE),
+    sign(Role::Info, "•", "p", text::PINNED_ONE),
     sign(Role::Warn, "2 +", "2 +", text::PINNED_MORE),
     sign(Role::Info, "i", "i", text::ISOLATED),
     sign(Role::Related, " ", " ", text::GROUND),
@@ -59,18 +59,18 @@ pub(crate) const PINS: &[Sign] = &[
 /// Parts of the overview that no list has.
 pub(crate) const OVERVIEW: &[Sign] = &[
     sign(Role::Warn, "●", "*", text::FULL),
-    sign(Role::Info, "◦", "o", text::LATENCY),
+    sign(Role::Info, "◦", "L", text::LATENCY),
     sign(Role::Text, "━╸", "#=", text::METER),
     sign(Role::Anon, "▇", "#", text::NODE_ANON),
     sign(Role::Pinned, "▆", "%", text::NODE_REST),
-    sign(Role::Cache, "▂", "+", text::NODE_FILE),
+    sign(Role::Cache, "▂", ":", text::NODE_FILE),
 ];
 
 /// Processes.
 pub(crate) const PROCESSES: &[Sign] = &[
     sign(Role::Text, "▁▂▃▄▅▆▇█", ".:-=+*#%@", text::BY_NODE),
     sign(Role::Dim, "·", " ", text::NOTHING_THERE),
-    sign(Role::Dim, "±", "~", text::ERROR),
+    sign(Role::Dim, "±", "+-", text::ERROR),
     sign(Role::Dim, "3.9c", "3.9c", text::CORES),
 ];
 
@@ -84,7 +84,7 @@ pub(crate) const QUEUES: &[Sign] = &[
 
 /// The tree of groups.
 pub(crate) const TREE: &[Sign] =
-    &[sign(Role::Dim, "▾", "-", text::OPEN_GROUP), sign(Role::Dim, "▸", "+", text::FOLDED_GROUP)];
+    &[sign(Role::Dim, "▾", "_", text::OPEN_GROUP), sign(Role::Dim, "▸", "+", text::FOLDED_GROUP)];
 
 /// Several lists of signs as one, the kinds of CPU time last where they are drawn.
 pub(crate) fn of(lists: &[&[Sign]], kinds: bool) -> Vec<Sign> {

@@ -11,6 +11,11 @@ pub fn dash(charset: Charset) -> &'static str {
     if charset == Charset::Unicode { "—" } else { "-" }
 }
 
+/// What stands before the error of an estimate.
+pub fn error(charset: Charset) -> &'static str {
+    if charset == Charset::Unicode { "±" } else { "+-" }
+}
+
 /// The mark for a value that was not read: the reason of the gap whose path ends in `file`, else `?`.
 pub fn missing(cx: &Cx<'_>, file: &str) -> (&'static str, Role) {
     let gap = cx.frame.gaps.iter().filter(|_| !file.is_empty()).find(|gap| gap.path.ends_with(file));

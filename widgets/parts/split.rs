@@ -14,7 +14,7 @@ pub const SIGNS: [Sign; 5] = [
     Sign { role: Role::System, glyph: "▆", ascii: "S", label: text::SYSTEM },
     Sign { role: Role::Softirq, glyph: "▄", ascii: "I", label: text::INTERRUPTS },
     Sign { role: Role::Iowait, glyph: "▂", ascii: "w", label: text::IOWAIT },
-    Sign { role: Role::Steal, glyph: "▚", ascii: "x", label: text::STEAL },
+    Sign { role: Role::Steal, glyph: "▚", ascii: "t", label: text::STEAL },
 ];
 
 /// The shares in the order of [`SIGNS`]; interrupts hard and soft together.

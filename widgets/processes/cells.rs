@@ -209,7 +209,8 @@ pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
         return;
     };
     pen.text(Role::heat(ratio), units::fine_percent(ratio).as_str());
-    let error = if memory.error > 0.0 { format!(" ±{:.0}", (memory.error * 100.0).ceil()) } else { String::new() };
+    let percent = (memory.error * 100.0).ceil();
+    let error = if percent > 0.0 { format!(" {}{percent:.0}", mark::error(cx.charset)) } else { String::new() };
     let source = match memory.source {
         MemorySource::NumaMaps => format!(" {}", text::EXACT),
         source => format!(" {}", source_label(source)),

@@ -9,6 +9,7 @@ use topotop_model::Total as _;
 use topotop_model::frame::{Beam, Process, ProcessMemory, Thread};
 use topotop_model::locale::screen::processes as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::text::short_ids;
 use topotop_model::{IdSet, Known};
 
 /// The detail of a process, for a box this wide.
@@ -33,8 +34,10 @@ pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
     threads(cx, &mut doc, process);
     doc.gap();
     doc.head(text::GROUP_SECTION);
-    let group = if process.cgroup.is_empty() { mark::missing(cx, "/cgroup").0 } else { &process.cgroup };
-    doc.pair(&text::CGROUP, group, Role::Text);
+    match &*process.cgroup {
+        "" => doc.unread(cx, &text::CGROUP, "/cgroup"),
+        path => doc.pair(&text::CGROUP, &*short_ids(path), Role::Text),
+    }
     if let Some(container) = cx.frame.cgroup(&process.cgroup).and_then(|cgroup| cgroup.container.as_ref()) {
         doc.pair(&text::CONTAINER, names::container(container), Role::Text);
     }
@@ -108,7 +111,11 @@ fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
         doc.pair(&text::MEMORY_ROW, text, role);
         return cpu_lines(doc, process);
     };
-    let error = if memory.error > 0.0 { format!("±{:.1}%", memory.error * 100.0) } else { text::EXACT.to_string() };
+    let error = if memory.error > 0.0 {
+        format!("{}{:.1}%", mark::error(cx.charset), memory.error * 100.0)
+    } else {
+        text::EXACT.to_string()
+    };
     doc.pair(
         &text::SOURCE,
         text::SourceText {

@@ -192,3 +192,23 @@ fn columns_are_chosen_moved_and_searched() {
     panel.browser.table.show_columns(&[]);
     assert!(panel.browser.table.columns().len() > 15);
 }
+
+#[test]
+fn with_threads_what_threads_have_comes_first() {
+    for (size, heads) in [((120, 36), &["LAST", "NODE"][..]), ((200, 56), &["LAST", "NODE", "WAIT", "AFFINITY", "S "])]
+    {
+        let mut panel = Processes::default();
+        let text = picture(&mut panel, &demo::server(), size, &[Action::Threads]);
+        let line = text.lines().find(|line| line.contains("PID")).unwrap_or_default();
+        assert!(heads.iter().all(|head| line.contains(head)), "{line}");
+    }
+}
+
+#[test]
+fn the_id_of_a_container_is_not_shown_whole() {
+    let mut frame = demo::server();
+    let id = "0123456789abcdef".repeat(4);
+    frame.processes.iter_mut().for_each(|process| process.cgroup = format!("/docker/{id}/init").into());
+    let text = picture(&mut Processes::default(), &frame, (200, 58), &[Action::Open]);
+    assert!(text.contains("/docker/0123456789ab…/init") && !text.contains(&id), "{text}");
+}

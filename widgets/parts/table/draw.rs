@@ -8,6 +8,16 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use topotop_model::rules::Severity;
 
+/// The sign of the column that rows are sorted by. In ASCII it is no `v` and no `^`: those are of findings.
+fn order(descending: bool, charset: Charset) -> &'static str {
+    match (descending, charset) {
+        (true, Charset::Unicode) => "▼",
+        (false, Charset::Unicode) => "▲",
+        (true, Charset::Ascii) => "\\",
+        (false, Charset::Ascii) => "/",
+    }
+}
+
 impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     /// Draws heads, visible rows and, on the column right of the area, the scroll bar.
     pub fn draw(&self, cx: &Cx<'_>, buf: &mut Buffer) {
@@ -49,7 +59,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
             if is_order {
                 let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
                 pen.skip((indent + title).min(place.width));
-                pen.text(Role::Key, if self.descending { "▼" } else { "▲" });
+                pen.text(Role::Key, order(self.descending, cx.charset));
             }
         }
     }
@@ -127,7 +137,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         let long = ((page * usize::from(height)) / rows).max(1) as u16;
         let most = rows - page;
         let top = (self.offset * usize::from(height - long)).div_ceil(most.max(1)) as u16;
-        let (track, thumb) = if cx.charset == Charset::Unicode { ("│", "┃") } else { ("|", "#") };
+        let (track, thumb) = if cx.charset == Charset::Unicode { ("│", "┃") } else { ("|", "]") };
         for line in 0..height {
             let inside = (top..top + long).contains(&line);
             let cell = Rect { x: self.area.right(), y: self.area.y + 1 + line, width: 1, height: 1 };
