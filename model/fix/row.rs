@@ -425,7 +425,7 @@ mod tests {
     fn what_has_ended_and_what_is_the_kernels_is_left_alone() {
         let (mut frame, subject) = machine();
         frame.processes[0].kernel = true;
-        frame.processes[0].flags = super::super::super::frame::PF_NO_SETAFFINITY;
+        frame.processes[0].flags = crate::frame::PF_NO_SETAFFINITY;
         let planned = |frame: &Frame, fix: &'static Fix, set| {
             plan_for(fix, frame, &chosen(subject.clone()), set, &surroundings())
         };
