@@ -38,7 +38,7 @@ measured: setup setup-test ## effects of fixes and the verdicts on them, in roun
 # Real programs from Debian packages, each driven into one known limit: control groups and network namespaces, so as root.
 # ARGS="quota redis" picks scenarios by parts of their names, --answers-only tries no remedies, --keep DIR keeps
 # recordings, --write-docs writes docs/limits.md.
-limits: build setup-test ## whether the headline names the limit of 32 loads, by trying remedies; needs an otherwise idle machine
+limits: build setup-test ## check that the headline names the limit of 32 loads, by trying remedies; needs an otherwise idle machine
 	@TOPOTOP_LIMITS=1 TOPOTOP_BIN=$${TOPOTOP_BIN:-target/release/topotop} $(CARGO) test --locked $(FEATURES) --test limits -- $(ARGS)
 
 # Two hundred kills of a recording, a CPU that goes offline for a moment, Erlang nodes on one CPU, groups at their limit.
@@ -47,7 +47,7 @@ soak: setup setup-test ## tests that run for a long time or disturb the machine
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 record:: log:: trouble::
 
 # ARGS="minutes=20 seed=7"; links, full disks, kills and signals of the ordinary tests run before.
-attack: setup setup-test ## hostile recordings, roots, signals, pages and files, for the given number of minutes
+attack: setup setup-test ## hostile recordings, --root trees, signals, pages and files, for the given number of minutes
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- safety:: fixes::killed:: record::faults:: hostile:: fuzzed::
 	@TOPOTOP_ATTACK="$(ARGS)" $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 safety::attack:: safety::extremes::hostile fixes::killed::killed_at
 
@@ -71,7 +71,7 @@ dist: ## .deb, .rpm, tarball, list of components and checksums of the static bin
 	@TARGET=$(TARGET) ./scripts/dist.sh all
 
 # As root: a clean Debian by debootstrap, and the kernels of the virtual machines with nothing but the tarball.
-dist-check: ## whether the packages of `make dist` install, run without any library and uninstall cleanly
+dist-check: ## check that the packages of `make dist` install, run without any library and uninstall cleanly
 	@./scripts/test-tools.sh debootstrap=debootstrap setpriv=util-linux unshare=util-linux
 	@python3 scripts/dist-check.py $(ARGS)
 
@@ -113,7 +113,7 @@ lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(FEATURES)
 
-bench: setup ## a very wide machine, judging it, a day's recording, what recording costs: ratios within one run
+bench: setup ## 1,024 CPUs, rule evaluation, a day's recording, the cost of recording: ratios within one run
 	@$(CARGO) bench --locked $(FEATURES) --bench wide
 	@$(CARGO) bench --locked $(FEATURES) --bench judge
 	@$(CARGO) bench --locked $(FEATURES) --bench day

@@ -118,8 +118,8 @@ impl Collector for ProcessCollector {
         let online = draft.cpu_times.data().rows().len();
         self.detail(cx, draft.processes.data_mut(), online);
         self.threads.collect(cx, self.round, &mut self.procs, draft);
-        for proc in self.procs.values() {
-            counts.add(proc.failed);
+        for (&pid, proc) in &self.procs {
+            counts.add(pid, proc.failed);
         }
         counts.write(&mut draft.processes.gaps, cx.root);
         self.details.overdue(cx.now_ns, &mut draft.processes.gaps);
@@ -192,7 +192,7 @@ impl ProcessCollector {
             // What is gone by now is no gap; a captured tree may lack `stat` and have the rest.
             Err(Reason::NotFound | Reason::Vanished) if live => {}
             Err(reason) => {
-                counts.one(File::Stat, reason);
+                counts.one(File::Stat, pid, reason);
                 if !live {
                     self.row(pid, 0, table);
                 }

@@ -217,7 +217,7 @@ impl State {
             decide::decide(&inputs, &mut members, self)
         } else {
             // Nothing of one sample alone is a rate.
-            let unknown = decide::unknown(&members, |_| true);
+            let unknown = decide::unknown(&members, false, |_| true);
             (decide::listed(&members), Bottleneck { samples: self.samples, unknown, ..Bottleneck::default() })
         };
         self.quiet_ms = inputs.quiet_ms;

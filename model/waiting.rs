@@ -90,7 +90,7 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
 
 /// Where the peer runs here and waits itself, the client waits for the same, and so on.
 fn last_in_line<'a>(mut waiting: Waiting<'a>, mut causes: Vec<Waiting<'a>>) -> Waiting<'a> {
-    while let Some(server) = waiting.server.filter(|_| waiting.one_by_one().is_none()) {
+    while let Some(server) = waiting.server.filter(|_| one_by_one(waiting.process).is_none()) {
         causes.retain(|cause| !cause.is_of(waiting.process));
         let Some(behind) = causes.iter().find(|cause| cause.is_of(server)) else { break };
         waiting = *behind;

@@ -5,23 +5,30 @@
 //! takes no longer than reading it.
 
 mod answers;
+mod cards;
 mod demo;
 mod devices;
 mod disks;
+mod file_systems;
+mod limits;
 mod machine;
 mod memory;
 mod network;
 mod numa;
 mod phases;
 mod plain;
+mod schedulers;
+mod shown;
 mod text;
 mod throttles;
+mod version_1;
 mod work;
 
 use crate::common::pty::TOPOTOP;
 use machine::Machine;
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 /// A machine, and what is said of it.
 #[derive(Clone, Copy)]
@@ -40,12 +47,22 @@ pub(crate) struct Case {
     pub(crate) others: bool,
     /// JSON pointers into the last sample, and a part of what is there.
     pub(crate) says: &'static [(&'static str, &'static str)],
+    /// JSON pointers into the last sample, and what is not there.
+    pub(crate) lacks: &'static [(&'static str, &'static str)],
 }
 
 impl Case {
     /// Half a minute in which nothing fires at warning or above.
-    pub(crate) const QUIET: Self =
-        Self { name: "", machine: Machine::small, seconds: 30, finds: &[], silent: &[], others: false, says: &[] };
+    pub(crate) const QUIET: Self = Self {
+        name: "",
+        machine: Machine::small,
+        seconds: 30,
+        finds: &[],
+        silent: &[],
+        others: false,
+        says: &[],
+        lacks: &[],
+    };
 }
 
 const SEVERITIES: [&str; 3] = ["info", "warning", "critical"];
@@ -85,14 +102,25 @@ fn wrong(case: &Case) -> Vec<String> {
             wrong.push(format!("{rule} {}: {title}", SEVERITIES[*severity]));
         }
     }
-    let last = lines.iter().rev().find(|line| line.get("findings").is_some()).expect("a sample");
-    for (pointer, part) in case.says {
-        let there = last.pointer(pointer).map_or_else(|| "nothing".to_owned(), plain);
-        if !there.contains(part) {
-            wrong.push(format!("{pointer} is {there}, not {part}"));
-        }
-    }
+    wrong.extend(misses(last(&lines), case.says, case.lacks));
     wrong.into_iter().map(|text| format!("{}: {text}", case.name)).collect()
+}
+
+/// The last sample.
+fn last(lines: &[Value]) -> &Value {
+    lines.iter().rev().find(|line| line.get("findings").is_some()).expect("a sample")
+}
+
+/// What a document does not say at a JSON pointer that it should, and what it says there that it should not.
+fn misses(document: &Value, says: &[(&str, &str)], lacks: &[(&str, &str)]) -> Vec<String> {
+    let there = |pointer: &str| document.pointer(pointer).map_or_else(|| "nothing".to_owned(), plain);
+    let said = says.iter().map(|(pointer, part)| (pointer, part, there(pointer)));
+    let missing = said.filter(|(_, part, there)| !there.contains(**part));
+    let missing = missing.map(|(pointer, part, there)| format!("{pointer} is {there}, not {part}"));
+    let kept = lacks.iter().map(|(pointer, part)| (pointer, part, there(pointer)));
+    let kept = kept.filter(|(_, part, there)| there.contains(**part));
+    let kept = kept.map(|(pointer, part, there)| format!("{pointer} is {there}, which has {part}"));
+    missing.chain(kept).collect()
 }
 
 fn plain(value: &Value) -> String {
@@ -120,28 +148,44 @@ fn found(lines: &[Value]) -> Vec<Found> {
     found
 }
 
-/// The documents that `check` writes of a machine.
-fn checked(case: &Case) -> Vec<Value> {
-    let memory = std::path::Path::new("/dev/shm");
-    let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.expect("a directory");
-    (case.machine)().write(dir.path(), case.seconds);
+/// A tree of a machine with a sample for each second.
+fn tree(name: &str, machine: Machine, seconds: u64) -> tempfile::TempDir {
+    let dir = directory();
+    machine.write(dir.path(), seconds);
     if let Some(keep) = std::env::var_os("TOPOTOP_MOVING_KEEP") {
-        let to = std::path::Path::new(&keep).join(case.name.replace(' ', "-"));
+        let to = Path::new(&keep).join(name.replace(' ', "-"));
         let copied = Command::new("cp").arg("-a").arg(dir.path()).arg(to).status();
         assert!(copied.is_ok_and(|status| status.success()), "kept");
     }
-    let output = Command::new(TOPOTOP)
-        .args(["check", "--no-hwloc", "--format", "jsonl", "--root"])
-        .arg(dir.path())
-        .env_clear()
-        .env("LANG", "C.UTF-8")
-        .stdin(Stdio::null())
-        .output()
-        .expect("it runs");
+    dir
+}
+
+/// A directory in memory where that is one.
+fn directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.expect("a directory")
+}
+
+/// What the program prints of a tree.
+fn run(arguments: &[&str], root: &Path) -> Output {
+    let mut command = Command::new(TOPOTOP);
+    command.args(arguments).args(["--no-hwloc", "--root"]).arg(root);
+    command.env_clear().env("LANG", "C.UTF-8").stdin(Stdio::null()).output().expect("it runs")
+}
+
+/// The documents that `check` writes of a machine.
+fn checked(case: &Case) -> Vec<Value> {
+    let dir = tree(case.name, (case.machine)(), case.seconds);
+    documents(case.name, dir.path(), case.seconds)
+}
+
+/// The documents that `check` writes of a tree.
+fn documents(name: &str, root: &Path, seconds: u64) -> Vec<Value> {
+    let output = run(&["check", "--format", "jsonl"], root);
     let text = String::from_utf8(output.stdout).expect("text");
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let samples = lines.iter().filter(|line| line.get("findings").is_some()).count() as u64;
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(samples >= case.seconds, "{}: {samples} samples of {}\n{errors}", case.name, case.seconds);
+    assert!(samples >= seconds, "{name}: {samples} samples of {seconds}\n{errors}");
     lines
 }

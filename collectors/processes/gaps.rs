@@ -72,35 +72,38 @@ impl Failed {
     }
 }
 
-/// Counts over all processes.
+/// Counts over all processes, and the last process of each.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts([[u64; Reason::ALL.len()]; FILES.len()]);
+pub(super) struct Counts([[(u64, u32); Reason::ALL.len()]; FILES.len()]);
 
 impl Counts {
     /// Adds one process.
-    pub(super) fn add(&mut self, failed: Failed) {
+    pub(super) fn add(&mut self, pid: u32, failed: Failed) {
         for file in FILES {
             if let Some(reason) = failed.why(file) {
-                self.one(file, reason);
+                self.one(file, pid, reason);
             }
         }
     }
 
     /// Adds one file.
-    pub(super) fn one(&mut self, file: File, reason: Reason) {
+    pub(super) fn one(&mut self, file: File, pid: u32, reason: Reason) {
         let cell = self.0.get_mut(file as usize).and_then(|row| row.get_mut(reason.code() as usize));
         if let Some(cell) = cell {
-            *cell += 1;
+            *cell = (cell.0 + 1, pid);
         }
     }
 
-    /// Writes them down; processes that end are no gap.
+    /// Writes them down; processes that end are no gap. One that may not be read is named: it is why the file is listed.
     pub(super) fn write(&self, gaps: &mut Gaps, root: &Root) {
         for (file, row) in FILES.iter().zip(&self.0) {
-            for (&count, reason) in row.iter().zip(Reason::ALL) {
-                if count > 0 && reason != Reason::Vanished {
-                    gaps.add_many(file.pattern(), reason, &file.needs(reason, root), count);
-                }
+            for (&(count, pid), reason) in row.iter().zip(Reason::ALL) {
+                let path = match (count, reason) {
+                    (0, _) | (_, Reason::Vanished) => continue,
+                    (1, Reason::PermissionDenied) => file.pattern().replace('*', &pid.to_string()).into(),
+                    _ => Cow::Borrowed(file.pattern()),
+                };
+                gaps.add_many(&path, reason, &file.needs(reason, root), count);
             }
         }
     }

@@ -134,7 +134,7 @@ fn answer(
     let is_limit = matches!(held.outcome, Outcome::Limited | Outcome::Imbalance);
     let limiting = limiting.filter(|_| is_limit);
     let lasts = |kind| state.suspects.get(&kind).is_some_and(|window| window.limiting) || !outcome_is_known(state);
-    let mut unknown = unknown(members, lasts);
+    let mut unknown = unknown(members, outcome_is_known(state), lasts);
     if unknown.is_empty() && outcome_is_known(state) {
         // What was unknown until just now: the answer stands for a while.
         unknown = listed(members).iter().filter(|resource| lasts(resource.kind)).cloned().collect();
@@ -188,13 +188,14 @@ fn latency(members: &[Member]) -> Option<Resource> {
     Some(most.resource.clone())
 }
 
-/// The unknown resources that could be what limits.
-pub(super) fn unknown(members: &[Member], counts: impl Fn(ResourceKind) -> bool) -> Vec<Resource> {
-    let suspect = |member: &&Member| {
-        member.suspect && member.resource.verdict == Verdict::Unknown && counts(member.resource.kind)
-    };
-    let mut unknown: Vec<Resource> = members.iter().filter(suspect).map(|member| member.resource.clone()).collect();
-    unknown.dedup_by_key(|resource| (resource.kind, resource.note.as_str()));
+/// The unknown resources that could be what limits: before anything is known, and where not even CPUs are, any of them.
+pub(super) fn unknown(members: &[Member], known: bool, counts: impl Fn(ResourceKind) -> bool) -> Vec<Resource> {
+    let is_unknown = |member: &&Member| member.resource.verdict == Verdict::Unknown;
+    let blind = !known || members.iter().filter(is_unknown).any(|member| member.resource.kind == ResourceKind::Cpus);
+    let suspect = |member: &&Member| blind || member.suspect && counts(member.resource.kind);
+    let suspects = members.iter().filter(is_unknown).filter(suspect);
+    let mut unknown: Vec<Resource> = suspects.map(|member| member.resource.clone()).collect();
+    unknown.dedup_by(|a, b| (a.kind, a.note.as_str(), &a.subject) == (b.kind, b.note.as_str(), &b.subject));
     unknown
 }
 

@@ -39,9 +39,9 @@ pub enum ResourceKind {
     IoThrottle,
     /// The fullest file system, by space or inodes.
     FileSystem,
-    /// The link busiest receiving.
+    /// The link with the highest receive utilisation.
     NicIn,
-    /// The link busiest sending.
+    /// The link with the highest transmit utilisation.
     NicOut,
     /// The accept queues of listening sockets.
     Tcp,

@@ -6,7 +6,7 @@ use super::resource::{FULL, Member, Waits};
 use super::{Inputs, ResourceKind, sections};
 use crate::frame::{Cgroup, CgroupMemory, Frame, Process};
 use crate::locale::resource::note;
-use crate::rules::Subject;
+use crate::rules::{Subject, cgroup_reclaim_stalls};
 use crate::{Known, Reason};
 use std::sync::Arc;
 
@@ -20,6 +20,12 @@ const HOST: (f64, f64) = (0.90, 0.85);
 const CACHE: f64 = 0.15;
 /// Share of what a group reads that it had read before and lost: its cache is too small.
 const REFAULTED: f64 = 0.5;
+/// Share of the time from which on waiting for memory is a limit although nothing is read back.
+const STALLED: f64 = 0.2;
+/// Pages a second that direct reclaim scans from which on it matters how many of them it gains.
+const SCANNED: f64 = 5000.0;
+/// The part of the scanned pages that it gains where they are clean cache.
+const EFFICIENT: f64 = 0.5;
 /// CPU time of a page that comes back: it is reclaimed, allocated and read, in seconds (measured: 3 µs and more).
 const REFAULT_SECONDS: f64 = 2e-6;
 /// Pages that the machine reads back per second from which on it could matter whose they are.
@@ -52,7 +58,11 @@ pub(super) fn memory(inputs: &Inputs<'_>) -> Vec<Member> {
 fn nearest(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory) -> Option<Member> {
     let current = memory.current_bytes.value()? as f64;
     let positive = |limit: Known<u64>| limit.value().filter(|limit| *limit > 0).map(|limit| limit as f64);
-    let limit = positive(memory.effective_limit_bytes).filter(|_| memory.is_limited()).map(|limit| (limit, LIMIT));
+    // Of groups below a limit the one that has it is at it.
+    let elsewhere =
+        |path: &str| path != &*group.path && inputs.frame.cgroup(path).is_some_and(|above| above.memory.is_some());
+    let is_own = memory.is_limited() && !elsewhere(&memory.limited_by);
+    let limit = positive(memory.effective_limit_bytes).filter(|_| is_own).map(|limit| (limit, LIMIT));
     let high = positive(memory.high_bytes).map(|high| (high, HIGH));
     let least = limit.into_iter().chain(high).min_by(|a, b| a.0.total_cmp(&b.0));
     least.map(|(limit, at)| of_group(inputs, group, memory, (current, limit, at)))
@@ -85,7 +95,21 @@ fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against:
     let member = member.of(Some(current), Some(limit), "bytes");
     // Where next to nothing of it can be reclaimed it is no cache.
     let is_cache = memory.reclaimable_bytes.value().is_some_and(|bytes| bytes as f64 >= CACHE * limit);
-    if full && is_cache { member.note(note::CACHE_FILLS) } else { member }
+    // Nor is it harmless where a rule says what harm it does.
+    let harms = inputs.findings.iter().any(|finding| {
+        finding.rule.id == cgroup_reclaim_stalls::ID && finding.subject == Subject::Cgroup(Arc::clone(&group.path))
+    });
+    match () {
+        () if member.suspect => member.note(note::REFAULTS_UNKNOWN),
+        () if full && is_cache && !harms => member.note(note::CACHE_FILLS),
+        () => member,
+    }
+}
+
+/// True where reclaim scans much and gains little: what fills the group is no cache that nobody wants.
+fn struggles(memory: &CgroupMemory) -> bool {
+    let scanned = memory.pgscan_direct_per_second.filter(|scanned| *scanned >= SCANNED);
+    scanned.is_some_and(|scanned| memory.pgsteal_direct_per_second.is_some_and(|gained| gained < EFFICIENT * scanned))
 }
 
 /// How often per second a group is at its limit.
@@ -106,17 +130,23 @@ fn group_wait(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, sum: &
     let read: f64 = group.io.iter().map(|io| io.read_bytes_per_second).sum();
     let lost = refaults.unwrap_or(0.0) * page;
     // Where no reads are known, cache that comes back at all was read before.
-    let churns = lost > 0.0 && (read <= 0.0 || lost >= REFAULTED * read);
+    let part = if memory.is_estimated { REFAULTED / 2.0 } else { REFAULTED };
+    let churns = lost > 0.0 && (read <= 0.0 || lost >= part * read);
+    let stall = |stall: &Option<crate::frame::PressureStall>| stall.as_ref().and_then(|stall| stall.some_ratio);
     if !churns && !swapping {
-        // Of several groups of version 1 at their limits nobody knows whose pages the machine reads back.
-        let read_back = inputs.frame.memory.refault_file_per_second.unwrap_or(0.0) >= READ_BACK;
+        // Where the kernel says that tasks wait for memory much of their time, they do, whatever is read back.
+        let felt = |stall: &f64| *stall >= STALLED || refaults.is_none() || struggles(memory);
+        if let Some(stall) = stall(&group.pressure.memory).filter(felt) {
+            return (Some(stall), false);
+        }
+        // Of several groups of version 1 at their limits, and of old kernels, nobody knows whose pages are read back.
+        let read_back = inputs.frame.memory.refault_file_per_second.is_none_or(|rate| rate >= READ_BACK);
         if group.version == 1 && refaults.is_none() && hits(memory) > 0.0 && read_back {
             return (None, true);
         }
         // Reads of what was never there, and reclaim of what nobody wants back, are no sign of a limit.
         return (refaults.or(memory.pgmajfault_per_second).map(|_| 0.0), false);
     }
-    let stall = |stall: &Option<crate::frame::PressureStall>| stall.as_ref().and_then(|stall| stall.some_ratio);
     let pressure = stall(&group.pressure.memory).map(|memory| memory + stall(&group.pressure.io).unwrap_or(0.0));
     let demand = sum.demand().max(f64::MIN_POSITIVE);
     // The CPU time of what comes back is lost as well.

@@ -11,6 +11,10 @@ impl Bottleneck {
     pub fn headline(&self) -> String {
         let about = self.resource.as_ref().map(|resource| self.detail(resource)).unwrap_or_default();
         match self.verdict {
+            // One picture of a machine never becomes more.
+            _ if self.is_collecting() && self.samples == 0 && !self.unknown.is_empty() => {
+                text::Inconclusive { unknown: &self.unknown_text() }.to_string()
+            }
             _ if self.is_collecting() && self.unknown.is_empty() => {
                 text::Collecting { samples: &self.samples, needed: &SAMPLES }.to_string()
             }
@@ -69,21 +73,23 @@ impl Bottleneck {
         }
     }
 
-    /// The unknown resources that could be what limits, and why they are unknown.
+    /// The unknown resources that could be what limits, and why they are unknown: what has the same reason is named together.
     fn unknown_text(&self) -> String {
-        let one = |resource: &Resource| {
-            let owner = resource.owner();
-            let label = resource.kind.label();
-            let named =
-                [label.as_str(), &owner].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-            if resource.note.as_str().is_empty() {
-                return named;
+        let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+        for resource in &self.unknown {
+            let (label, owner, reason) = (resource.kind.label(), resource.owner(), resource.note.to_string());
+            let named = if owner.is_empty() { label.to_string() } else { format!("{label} {owner}") };
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, names)) if names.contains(&named) => {}
+                Some((_, names)) => names.push(named),
+                None => reasons.push((reason, vec![named])),
             }
-            text::Detail { resource: &named, details: &resource.note }.to_string()
+        }
+        let one = |(reason, names): (String, Vec<String>)| match names.join(&join::ITEMS) {
+            names if reason.is_empty() => names,
+            names => text::Detail { resource: &names, details: &reason }.to_string(),
         };
-        let mut all: Vec<String> = self.unknown.iter().map(one).collect();
-        all.dedup();
-        all.join(&join::ITEMS)
+        reasons.into_iter().map(one).collect::<Vec<_>>().join(&join::ITEMS)
     }
 
     /// The same in few words: `next: thread, headroom ≤ 2.8×`; none where there is no factor.

@@ -281,7 +281,8 @@ fn descriptor(waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<st
 #[cfg(test)]
 mod tests {
     use crate::derive::Deriver;
-    use crate::frame::{Frame, OffCpu, Process, Thread, WaitClass};
+    use crate::frame::{Frame, Listener, OffCpu, Peer, Process, Thread, WaitClass};
+    use crate::tables::off_cpu::Waits;
     use crate::{Snapshot, Table, Window};
     use std::sync::Arc;
 
@@ -311,9 +312,16 @@ mod tests {
         table.threads.set(slot, 4);
         let section = Arc::make_mut(&mut snapshot.waits);
         section.begin(1);
+        *section.data_mut() = snapshot_waits(rows);
+        let mut window = Window::default();
+        window.push(snapshot);
+        Deriver::default().frame(&window)
+    }
+
+    fn snapshot_waits(rows: &[Row<'_>]) -> Waits {
+        let mut table = Waits::default();
         for &(state, call, target, operation, timed, outstanding, threads, samples) in rows {
-            let slot = section.data_mut().insert();
-            let table = section.data_mut();
+            let slot = table.insert();
             table.pid.set(slot, 7);
             table.starttime.set(slot, 70);
             table.state.set(slot, u64::from(u32::from(state)));
@@ -331,9 +339,7 @@ mod tests {
             table.threads.set(slot, threads);
             table.samples.set(slot, samples);
         }
-        let mut window = Window::default();
-        window.push(snapshot);
-        Deriver::default().frame(&window)
+        table
     }
 
     fn off_cpu(rows: &[Row<'_>]) -> OffCpu {
@@ -342,6 +348,37 @@ mod tests {
 
     fn class(row: Row<'_>) -> WaitClass {
         off_cpu(&[row]).shares[0].class
+    }
+
+    #[test]
+    fn a_title_says_that_a_lock_is_waited_for() {
+        let row = ('S', Some("epoll_wait"), "lock", 0, false, None, 1, 5);
+        assert_eq!(class(row), WaitClass::Lock);
+    }
+
+    /// What a process that listens waits for with one connection of its own to a service, and for what.
+    fn of_proxy(peer: Peer, outstanding: Option<u64>) -> WaitClass {
+        let mut frame = frame(&[('S', Some("epoll_wait"), "", 0, false, outstanding, 1, 5)]);
+        let process = frame.processes.first_mut().expect("one");
+        process.listen = Some(vec![Listener { port: 80, ..Listener::default() }]);
+        process.peers = vec![Peer { address: "10.0.0.5".into(), port: 5432, connections: 4, ..peer }];
+        let waits = snapshot_waits(&[('S', Some("epoll_wait"), "", 0, false, outstanding, 1, 5)]);
+        super::classify(process, &waits, 0, false).0
+    }
+
+    #[test]
+    fn who_accepts_connections_waits_for_a_peer_only_while_it_owes_an_answer() {
+        let rates = |rate| Peer {
+            data_segs_out_per_second: Some(rate),
+            data_segs_in_per_second: Some(rate),
+            ..Peer::default()
+        };
+        assert_eq!(of_proxy(rates(50.0), Some(2)), WaitClass::Peer);
+        assert_eq!(of_proxy(rates(0.0), Some(2)), WaitClass::Requests, "an exchange that was over long ago");
+        let awaited = |awaited| Peer { awaited: Some(awaited), ..rates(2.0) };
+        assert_eq!(of_proxy(awaited(3), None), WaitClass::Peer, "its connections are too short to be asked one by one");
+        assert_eq!(of_proxy(awaited(3), Some(3)), WaitClass::Peer);
+        assert_eq!(of_proxy(awaited(1), Some(3)), WaitClass::Requests);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Diff {
     work: OrNull<String>,
     /// Costs per unit of work.
     costs: Vec<UnitCost>,
-    /// What else differed between the sides and leaves a verdict open.
+    /// What else differed between the sides and leaves a verdict undecided.
     biases: Vec<BiasNote>,
     before: Side,
     after: Side,
@@ -106,7 +106,7 @@ struct Findings {
     gone: Vec<Finding>,
     /// After only.
     new: Vec<Finding>,
-    /// Open on both sides, as on the side after.
+    /// Open on both sides; described as on the side after.
     both: Vec<Finding>,
     /// On one side; its rule could not be checked on the other.
     unknown: Vec<Finding>,
@@ -164,11 +164,11 @@ struct Change {
     shift: Option<f64>,
     /// The smallest change that counts.
     floor: Option<f64>,
-    /// The shift in floors.
+    /// The shift as a multiple of the floor.
     weight: Option<f64>,
     /// Standard error of the shift; autocorrelation and drift included.
     standard_error: Option<f64>,
-    /// Chance of such a shift without a change; findings share one false discovery rate of 1 %.
+    /// Chance of such a shift without a change; all but the application metrics share one false discovery rate of 1 %.
     p: Option<f64>,
     /// 95 % interval of the shift.
     interval: Option<[f64; 2]>,

@@ -120,7 +120,7 @@ pub struct CpuPlace {
     pub isolated: bool,
     /// True when its tick is stopped while one task runs (nohz_full).
     pub nohz_full: bool,
-    /// Scheduler capacity, 1024 for the biggest.
+    /// CPU capacity as the scheduler sees it, 1024 for the largest CPU.
     pub capacity: Option<u32>,
     /// Its cpufreq policy; absent if the machine has no cpufreq.
     pub clock: Option<ClockPolicy>,

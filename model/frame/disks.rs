@@ -62,7 +62,7 @@ pub struct Disk {
     pub writes_per_second: Option<f64>,
     /// Flushes.
     pub flushes_per_second: Option<f64>,
-    /// Share of the time in which it flushed its cache, or more where flushes overlap.
+    /// Share of the time in which it flushed its cache; can exceed 1 where flushes overlap.
     pub flush_share: Option<f64>,
     /// Mount points on it, its partitions or devices built on it.
     pub mounts: Vec<Mount>,

@@ -194,7 +194,7 @@ pub struct Nic {
     #[serde(flatten, serialize_with = "tx")]
     #[cfg_attr(test, schemars(schema_with = "tx_schema"))]
     pub tx: NicRates,
-    /// Packets missed by the NIC, per second: `rx.drops` of /proc/net/dev contains them.
+    /// Packets missed by the NIC, per second: `rx_drops` (from /proc/net/dev) includes them.
     pub rx_missed_per_second: Option<f64>,
     /// Receive FIFO overruns, per second.
     pub rx_fifo_per_second: Option<f64>,

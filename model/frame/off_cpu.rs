@@ -17,7 +17,7 @@ pub enum WaitClass {
     /// They waited for a CPU in a group that was throttled at its quota.
     #[serde(rename = "cpu_quota")]
     Quota,
-    /// They waited for a lock that another thread held (an untimed futex, the same of several threads).
+    /// They waited for a lock that another thread held (an untimed futex wait, several threads on the same futex).
     Lock,
     /// They waited for a disk: uninterruptible sleep, or a call that waits for I/O.
     Disk,

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub enum State {
     /// Every item was written and read back.
     Applied,
-    /// Some were, or some were restored.
+    /// Some items were written, or some were restored.
     Partial,
     /// No item was written.
     Failed,

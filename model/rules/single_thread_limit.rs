@@ -66,7 +66,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let subject = Subject::Process(process.pid, process.starttime);
         let Some(thread) = busiest(frame, process, cores) else {
             if frame.threads_of(process.pid).is_empty()
-                && frame.gaps.iter().any(|gap| gap.path.starts_with("proc/*/task"))
+                && frame.gaps.iter().any(|gap| gap.path.starts_with("proc/") && gap.path.contains("/task"))
             {
                 context.unchecked(subject, &text::UNCHECKED_THREADS, &text::NEEDS_SELECTION);
             }

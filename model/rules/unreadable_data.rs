@@ -53,12 +53,21 @@ fn judge(context: &mut RuleContext<'_>) {
     });
 }
 
-/// Processes whose counters could not be read: the busy ones, the busiest first, else all where they are few.
+/// Processes whose counters could not be read: the one that a gap names, else the busy ones, the busiest first, else all
+/// where they are few.
 fn hidden(frame: &Frame) -> Vec<String> {
-    let denied = |gap: &Gap| gap.reason == Reason::PermissionDenied && &*gap.path == "proc/*/io";
-    if !frame.gaps.iter().any(denied) {
-        return Vec::new();
+    let denied = || frame.gaps.iter().filter(|gap| gap.reason == Reason::PermissionDenied);
+    let lone = denied().filter_map(|gap| gap.path.strip_prefix("proc/")?.split_once('/')?.0.parse().ok());
+    let lone: BTreeSet<u32> = lone.collect();
+    let mut processes: Vec<&Process> = lone.into_iter().filter_map(|pid| frame.process(pid)).collect();
+    if denied().any(|gap| &*gap.path == "proc/*/io") {
+        processes.extend(unread(frame));
     }
+    processes.iter().map(|process| format!("{} ({})", process.comm, process.pid)).collect()
+}
+
+/// Those without counters of what they read.
+fn unread(frame: &Frame) -> Vec<&Process> {
     // One that has just started has no rates yet.
     let old = |process: &&Process| process.cpu_cores.is_some() && !process.kernel;
     let unread = |process: &&Process| old(process) && process.read_bytes_per_second.is_none();
@@ -70,7 +79,7 @@ fn hidden(frame: &Frame) -> Vec<String> {
         processes = all().collect();
     }
     processes.sort_by(|a, b| b.cpu_cores.partial_cmp(&a.cpu_cores).unwrap_or(Ordering::Equal).then(a.pid.cmp(&b.pid)));
-    processes.iter().map(|process| format!("{} ({})", process.comm, process.pid)).collect()
+    processes
 }
 
 /// Processes that are few enough to be named.

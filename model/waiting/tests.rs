@@ -1,6 +1,6 @@
 //! What the load waits for, in sentences.
 
-use super::chain::single_flight;
+use super::chain::{one_by_one, serial, single_flight};
 use super::{beside, waiting};
 use crate::bottleneck::{Bottleneck, Outcome};
 use crate::frame::{Frame, Listener, OffCpu, Peer, Process, Thread, WaitClass, WaitShare};
@@ -105,7 +105,7 @@ fn who_answers_here_is_named_and_what_it_waits_for_is_reported() {
     server.peers = vec![Peer { inbound: true, ..peer(9000.0, 9000.0, 20) }];
     let mut frame = Frame { processes: vec![client, server], ..Frame::default() };
     let found = |frame: &Frame| waiting(frame).map(|found| found.sentence()).unwrap_or_default();
-    assert!(found(&frame).ends_with("store 8 (10.0.0.5:5432)"), "{}", found(&frame));
+    assert!(found(&frame).contains("store 8 (10.0.0.5:5432)"), "{}", found(&frame));
     frame.processes[1].off_cpu = process(8, 0.9, WaitClass::Lock, 0.8).off_cpu;
     frame.processes[1].cpu_cores = Some(0.2);
     assert!(found(&frame).starts_with("store 8 ") && found(&frame).contains("80%"), "{}", found(&frame));
@@ -141,7 +141,18 @@ fn who_waits_for_a_slow_reader_makes_the_machine_idle() {
 #[test]
 fn requests_one_by_one_are_reported_with_their_time() {
     assert_eq!(single_flight(&peer(300.0, 300.0, 100), 0.9), Some((300.0, 3.0)));
-    assert_eq!(single_flight(&peer(300.0, 300.0, 2900), 0.9), None, "the network is all that takes time");
+    assert_eq!(single_flight(&peer(300.0, 300.0, 5000), 0.9), None, "several are outstanding at a time");
+    let late = Peer { min_rtt_us: 90.into(), ..peer(300.0, 300.0, 5000) };
+    assert_eq!(single_flight(&late, 0.9), Some((300.0, 3.0)), "acknowledgements come with the answers");
+    let mut across = process(7, 0.1, WaitClass::Peer, 0.9);
+    across.peers = vec![peer(300.0, 300.0, 2900)];
+    let is = |process: &Process| (serial(process).is_some(), one_by_one(process).is_some());
+    assert_eq!(is(&across), (true, false), "the network is all that takes time");
+    let poll = WaitShare { class: WaitClass::Other, share: 0.5, what: "epoll_wait".into() };
+    let shares = &mut across.off_cpu.as_mut().expect("sampled").shares;
+    (shares[0].share, shares[1].share) = (0.4, 0.1);
+    shares.push(poll);
+    assert_eq!(is(&across), (false, false), "it waits just after answers as well: for those to other requests");
     assert_eq!(single_flight(&peer(30_000.0, 300.0, 100), 0.9), None, "a stream");
     let mut waits = process(7, 0.3, WaitClass::Peer, 0.9);
     waits.peers = vec![peer(300.0, 310.0, 100)];

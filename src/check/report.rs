@@ -27,9 +27,9 @@ pub(super) fn not_checked(seen: &Seen) -> impl Iterator<Item = (&'static Rule, V
     })
 }
 
-/// The samples that there were and those needed, of each quiet rule that the time was too short for.
+/// The samples that there were and those needed, of each rule without a finding that the time was too short for.
 fn lacking(seen: &Seen) -> impl Iterator<Item = (u64, u64)> {
-    let quiet = seen.last.rules.iter().filter(|(_, standing)| matches!(standing, Standing::Quiet));
+    let quiet = seen.last.rules.iter().filter(|(_, standing)| !matches!(standing, Standing::Firing));
     quiet.filter_map(|(rule, _)| seen.lacks(rule))
 }
 

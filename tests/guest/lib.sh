@@ -31,8 +31,8 @@ no_group() {
     done
 }
 
-# A service of systemd, `unit NAME PROPERTY=VALUE … -- COMMAND`; and its settings and those of its group. The daemon is
-# reloaded first: what is set has to last.
+# A service of systemd, `unit NAME PROPERTY=VALUE … -- COMMAND`; and its settings, its drop-ins and the settings of its
+# group. The daemon is reloaded first: what is set has to last.
 unit() {
     local options=(--quiet --collect --unit=$1)
     shift
@@ -42,7 +42,7 @@ unit() {
 }
 unit_state() {
     systemctl daemon-reload
-    systemctl show $1 --property=ActiveState,MemoryMax,MemoryHigh,CPUQuotaPerSecUSec,IOWriteIOPSMax,IOWeight,AllowedCPUs
+    systemctl show $1 --property=ActiveState,MemoryMax,MemoryHigh,CPUQuotaPerSecUSec,IOWriteIOPSMax,IOWeight,AllowedCPUs,DropInPaths
     group_state $(systemctl show $1 --property=ControlGroup --value)
 }
 

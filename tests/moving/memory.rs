@@ -54,14 +54,14 @@ fn version_1_tells_thrashing_from_a_full_cache() {
 }
 
 /// What a group at its limit does a second, and the state of its threads.
-struct Load {
-    failcnt: u64,
-    refaults: u64,
-    state: char,
+pub(super) struct Load {
+    pub(super) failcnt: u64,
+    pub(super) refaults: u64,
+    pub(super) state: char,
 }
 
 /// RocketMQ at 700 MiB: 81 % of that is memory of the JVM, the rest page cache of the commit log.
-fn broker(load: &Load) -> Machine {
+pub(super) fn broker(load: &Load) -> Machine {
     const LIMIT: u64 = 700 << 20;
     const GROUP: &str = "sys/fs/cgroup/memory/system.slice/broker.service";
     let (rss, cache) = (LIMIT * 81 / 100, LIMIT * 19 / 100);

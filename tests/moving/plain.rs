@@ -8,10 +8,18 @@ use super::{Case, hold};
 const NOTHING: (&str, &str) = ("/bottleneck/verdict", "not_saturated");
 const VERDICT_IDLE: (&str, &str) = ("/bottleneck/verdict", "idle");
 const FULL_CPUS: &[(&str, &str)] = &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "cpus")];
+const NEXT: &[(&str, &str)] = &[("/bottleneck/headline", "next")];
+/// The whole answer: nothing comes next where all CPUs are full.
+const ALL_FULL: &[(&str, &str)] = &[
+    ("/bottleneck/verdict", "limited"),
+    ("/bottleneck/resource", "cpus"),
+    ("/bottleneck/headline", "limited by the machine's CPUs at 100%, tasks wait 50% of their time"),
+    ("/bottleneck/next", "null"),
+];
 
 const CASES: &[Case] = &[
     Case { name: "idle", machine: Machine::calm, seconds: 120, silent: &[""], says: &[VERDICT_IDLE], ..Case::QUIET },
-    Case { name: "even load on all CPUs", machine: even, says: FULL_CPUS, ..Case::QUIET },
+    Case { name: "even load on all CPUs", machine: even, says: ALL_FULL, lacks: NEXT, ..Case::QUIET },
     Case { name: "a compilation by as many jobs as CPUs", machine: compilation, says: FULL_CPUS, ..Case::QUIET },
     Case {
         name: "page cache at a limit that nobody feels",

@@ -226,3 +226,61 @@ fn a_process_without_files_left_probably_limits() {
         assert_eq!(limit(&frame), None, "they would just fit: it waits for something else");
     }
 }
+
+/// A group of version 2 at its limit of 128 MiB, half of it page cache, with a task that waits.
+fn at_limit(change: impl FnOnce(&mut CgroupMemory)) -> Frame {
+    let mut frame = machine(&[0.2, 0.1]);
+    let full = Known::Value(128 << 20);
+    let mut memory = CgroupMemory {
+        current_bytes: full,
+        limit_bytes: full,
+        effective_limit_bytes: full,
+        limited_by: "/job".into(),
+        reclaimable_bytes: Known::Value(64 << 20),
+        refault_file_per_second: Some(0.0),
+        ..CgroupMemory::default()
+    };
+    change(&mut memory);
+    frame.cgroups = vec![Cgroup { path: "/job".into(), version: 2, memory: Some(memory), ..Cgroup::default() }];
+    frame.processes = vec![Process { cgroup: "/job".into(), state: 'D', ..process(10, "store", 0.2, 0.0) }];
+    frame
+}
+
+#[test]
+fn waiting_for_memory_that_the_kernel_counts_limits_whatever_is_read_back() {
+    let waits = |share: f64, scanned: f64| {
+        let mut frame = at_limit(|memory| {
+            memory.pgscan_direct_per_second = Some(scanned);
+            memory.pgsteal_direct_per_second = Some(scanned / 6.0);
+        });
+        let stall = PressureStall { some_ratio: Some(share), ..PressureStall::default() };
+        frame.cgroups[0].pressure.memory = Some(stall);
+        limit(&frame)
+    };
+    assert_eq!(waits(0.4, 0.0), Some(ResourceKind::Memory));
+    assert_eq!(waits(0.15, 60_000.0), Some(ResourceKind::Memory), "reclaim finds little that it may take");
+    assert_eq!(waits(0.15, 1000.0), None, "a stream through the cache");
+}
+
+#[test]
+fn a_kernel_that_counts_nothing_that_is_read_back_leaves_it_open() {
+    let mut frame = at_limit(|memory| {
+        (memory.refault_file_per_second, memory.events_max_per_second) = (None, Some(8000.0));
+        memory.pgmajfault_per_second = Some(10.0);
+    });
+    frame.cgroups[0].version = 1;
+    let answer = answer(&frame);
+    assert_eq!(answer.headline(), "inconclusive: memory job (refaults of the cgroup unknown) could be the limit");
+}
+
+#[test]
+fn of_a_group_and_those_below_the_one_that_has_the_limit_is_named() {
+    let mut frame = at_limit(|memory| memory.refault_file_per_second = Some(50_000.0));
+    let mut below = frame.cgroups[0].clone();
+    below.path = "/job/a".into();
+    below.memory.as_mut().expect("has memory").limit_bytes = Known::None;
+    frame.cgroups.push(below);
+    frame.processes[0].cgroup = "/job/a".into();
+    let resource = answer(&frame).resource.map(|resource| (resource.kind, resource.name.to_string()));
+    assert_eq!(resource, Some((ResourceKind::Memory, "job".into())));
+}

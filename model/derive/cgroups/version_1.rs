@@ -16,16 +16,18 @@ pub(super) fn slab_share(now: &Snapshot) -> Option<f64> {
 /// Share of the limit hits from which a group is the one whose pages are read back.
 const ALONE: f64 = 0.8;
 
+/// Major faults a second from which on the pages that a group loses are among those that the machine reads back.
+const MISSED: f64 = 100.0;
+
 /// Version 1 counts neither refaults (before Linux 5.16) nor reclaim by group. Where one group alone hits its limit,
-/// the machine's refaults are its own, without those of pages that the machine reclaimed for all; what it reclaimed is
+/// the machine's refaults are its own, without those of pages that the machine reclaimed for all, where these are fewer; what it reclaimed is
 /// what was uncharged, at most what it read and wrote.
 pub(super) fn estimate(frame: &mut Frame) {
     let hits = |cgroup: &Cgroup| cgroup.memory.as_ref().and_then(|memory| memory.events_max_per_second);
     let old = |cgroup: &&Cgroup| cgroup.version == 1;
     let all: f64 = frame.cgroups.iter().filter(old).filter_map(hits).sum();
     let machine = &frame.memory;
-    let refaults =
-        machine.refault_file_per_second.map(|rate| (rate - machine.pgsteal_per_second.unwrap_or(0.0)).max(0.0));
+    let (read_back, stolen) = (machine.refault_file_per_second, machine.pgsteal_per_second.unwrap_or(0.0));
     let page = machine.page_bytes.value().unwrap_or(4096) as f64;
     // Of several that hit their limits each has of them what it reads of what all of these read.
     let at_limit = || frame.cgroups.iter().filter(old).filter(|cgroup| hits(cgroup).is_some_and(|rate| rate > 0.0));
@@ -34,6 +36,15 @@ pub(super) fn estimate(frame: &mut Frame) {
         let (Some(own), io) = (hits(cgroup), bytes(&cgroup.io)) else { continue };
         let part = read(&cgroup.io).zip(reads).filter(|(_, all)| *all > 0.0).map(|(own, all)| own / all);
         let Some(memory) = &mut cgroup.memory else { continue };
+        let reclaimed = memory.uncharged_per_second.map(|pages| io.map_or(pages, |bytes| pages.min(bytes / page)));
+        let refaults = read_back.and_then(|rate| match rate - stolen {
+            own if own >= rate / 2.0 => Some(own.max(0.0)),
+            // Of what it reclaimed and what the machine did, as much of either comes back; but it may be all the machine's.
+            _ if memory.pgmajfault_per_second.is_some_and(|faults| faults >= MISSED) => {
+                reclaimed.map(|pages| rate * pages / (pages + stolen).max(f64::MIN_POSITIVE))
+            }
+            _ => None,
+        });
         if memory.refault_file_per_second.is_none() {
             memory.refault_file_per_second = match part {
                 _ if own <= 0.0 => Some(0.0),
@@ -44,8 +55,7 @@ pub(super) fn estimate(frame: &mut Frame) {
             memory.is_estimated = memory.refault_file_per_second.is_some();
         }
         if memory.pgsteal_per_second.is_none() && own > 0.0 {
-            let uncharged = memory.uncharged_per_second;
-            memory.pgsteal_per_second = uncharged.map(|pages| io.map_or(pages, |bytes| pages.min(bytes / page)));
+            memory.pgsteal_per_second = reclaimed;
         }
     }
 }
@@ -69,7 +79,7 @@ mod tests {
     use std::sync::Arc;
 
     /// Version 1 without counters of groups: `/a` hits its limit, `/b` as often as given.
-    fn old_kernel(hits: u64, machine: [u64; 2]) -> Frame {
+    fn old_kernel(hits: u64, machine: [u64; 2], faults: u64) -> Frame {
         let at = |second: u64, gained: u64| {
             let mut snapshot = snapshot(second, |table| {
                 for (path, hits) in [("/a", 8000), ("/b", hits)] {
@@ -77,6 +87,7 @@ mod tests {
                     table.version.set(slot, 1);
                     table.events_max.set(slot, gained * hits);
                     table.pgpgout.set(slot, gained * 90_000);
+                    table.pgmajfault.set(slot, gained * faults);
                 }
             });
             let memory = Arc::make_mut(&mut snapshot.memory).data_mut();
@@ -95,13 +106,16 @@ mod tests {
             let memory = frame.cgroups[at].memory.as_ref().expect("memory");
             (memory.refault_file_per_second, memory.is_estimated)
         };
-        let alone = old_kernel(0, [20_000, 3_000]);
+        let alone = old_kernel(0, [20_000, 3_000], 0);
         assert_eq!(refaults(&alone, 0), (Some(17_000.0), true), "without what the machine reclaimed for all");
         assert_eq!(refaults(&alone, 1), (Some(0.0), true));
         let memory = alone.cgroups[0].memory.as_ref().expect("memory");
         assert_eq!(memory.pgsteal_per_second, Some(90_000.0));
-        let two = old_kernel(8000, [20_000, 0]);
+        let two = old_kernel(8000, [20_000, 0], 0);
         assert_eq!((refaults(&two, 0), refaults(&two, 1)), ((None, false), (None, false)), "either may be it");
+        let busy = [20_000, 30_000];
+        assert_eq!(refaults(&old_kernel(0, busy, 0), 0), (None, false), "all of it may be what the machine reclaimed");
+        assert_eq!(refaults(&old_kernel(0, busy, 1500), 0), (Some(15_000.0), true), "its part of what was reclaimed");
     }
 
     #[test]

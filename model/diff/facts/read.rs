@@ -83,7 +83,7 @@ impl List {
         let texts = [
             ("name", &host.name),
             ("kernel", &host.kernel),
-            ("machine type", &host.arch),
+            ("architecture", &host.arch),
             ("distribution", &host.os),
             ("CPU model", &host.cpu_model),
             ("hypervisor", &host.virtualization),

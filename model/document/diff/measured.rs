@@ -80,7 +80,7 @@ impl From<&CostChange> for UnitCost {
 pub(super) struct BiasNote {
     reason: &'static str,
     text: String,
-    /// The verdict that it leaves open.
+    /// The verdict that it leaves undecided.
     against: Verdict,
 }
 

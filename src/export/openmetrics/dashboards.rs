@@ -181,7 +181,7 @@ fn panel(family: &Family) -> Panel {
     };
     let width = if matches!(look, Look::Number) { 6 } else { 12 };
     let title = family.name.trim_end_matches("_ratio").trim_end_matches("_bytes").trim_end_matches("_seconds");
-    let title = title.replace('_', " ");
+    let title = if matches!(title, "nic" | "disk") { format!("{title} bytes") } else { title.replace('_', " ") };
     let help = family.help.to_owned();
     Panel { help, ..Panel::new(&title, look, unit(family), &expression, &legend.join(" "), width) }
 }

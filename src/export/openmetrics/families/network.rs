@@ -70,7 +70,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "nic_busiest_queue_ratio",
         kind: Kind::Gauge,
         unit: "ratio",
-        help: "Share of the busiest queue: of packets where the driver counts them by queue, else of interrupts; 1 is one queue for all.",
+        help: "Share of the busiest queue: of packets where the driver counts them by queue, else of interrupts; 1 means that one queue handles all.",
         labels: &["device"],
         section: Section::Network,
         read: |page, rows| each(page, rows, busiest_queue),
