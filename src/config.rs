@@ -212,7 +212,7 @@ impl Config {
         let mut text = String::from(
             "# topotop's configuration: $XDG_CONFIG_HOME/topotop/config.toml. Every key is at its default here.\n\n\
              # Time between samples.\n#interval = \"1s\"\n\
-             # default, light, high-contrast, colour-blind, mono, ansi, or a file.\n#theme = \"default\"\n\
+             # THEMES, or a file.\n#theme = \"default\"\n\
              # The screen to start with.\n#screen = \"overview\"\n\
              # false leaves the mouse to the terminal.\n#mouse = true\n\
              # auto, unicode or ascii.\n#charset = \"auto\"\n\n\
@@ -225,6 +225,7 @@ impl Config {
              # Directory for recordings started with R (default: the working directory).\n\
              [record]\n#directory = \".\"\n\n[keys]\n",
         );
+        text = text.replace("THEMES", &topotop_widgets::themes::names());
         for row in crate::action::TABLE {
             let keys: Vec<String> = row.keys.iter().map(|key| format!("{key:?}")).collect();
             let line = format!("#{} = [{}]", row.name, keys.join(", "));

@@ -31,9 +31,8 @@ pub fn next(name: &str, depth: Depth) -> Option<Theme> {
 }
 
 fn file(path: &str) -> Result<Theme, String> {
-    let known = || themes::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let file = crate::trust::read(path.as_ref()).map_err(|error| {
-        text::UnknownTheme { path: &path, error: &crate::trust::said(&error), known: &known() }.to_string()
+        text::UnknownTheme { path: &path, error: &crate::trust::said(&error), known: &themes::names() }.to_string()
     })?;
     Theme::parse(&file.text)
         .map_err(|error| topotop_model::locale::error::ThemeRefused { name: &path, error: &error }.to_string())

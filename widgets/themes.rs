@@ -7,11 +7,17 @@ use ratatui::style::Color;
 pub const ALL: &[(&str, &str)] = &[
     ("default", include_str!("../themes/default.toml")),
     ("light", include_str!("../themes/light.toml")),
+    ("projector", include_str!("../themes/projector.toml")),
     ("high-contrast", include_str!("../themes/high-contrast.toml")),
     ("colour-blind", include_str!("../themes/colour-blind.toml")),
     ("mono", include_str!("../themes/mono.toml")),
     ("ansi", include_str!("../themes/ansi.toml")),
 ];
+
+/// Their names in one line.
+pub fn names() -> String {
+    ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
 
 /// The theme of a name.
 pub fn named(name: &str) -> Option<Result<Theme, ThemeError>> {
