@@ -290,6 +290,7 @@ impl ProcessCollector {
         table.last_cpu.set_or_clear(slot, stat.processor);
         table.policy.set_or_clear(slot, stat.policy);
         table.nice_plus_20.set_or_clear(slot, stat.nice_plus_20);
+        table.rt_priority.set_or_clear(slot, stat.rt_priority);
         table.io_delay.set_or_clear(slot, stat.io_delay);
         table.majflt.set(slot, stat.majflt);
     }

@@ -19,8 +19,6 @@ pub const DEPTH: usize = 600;
 const LIMITED: usize = 16;
 /// The time that growth is taken over, in ns: one burst of writing is no trend.
 const TREND_NS: u64 = 30_000_000_000;
-/// The shortest time that shows a trend, in ns.
-const SHORTEST_NS: u64 = 5_000_000_000;
 
 /// One sample's headline values; none where unknown. Shares are fractions.
 #[derive(Clone, Debug, Default, PartialEq)]

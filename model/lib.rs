@@ -35,6 +35,7 @@ pub mod tables;
 pub mod testkit;
 pub mod text;
 mod total;
+mod trend;
 pub mod waiting;
 
 pub use column::{Column, ColumnDef, ColumnMut, Meaning, NONE, Num, Sets, Sparse, Text, Unit};

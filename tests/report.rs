@@ -57,6 +57,21 @@ fn a_test_run_is_one_page_in_phases() {
 }
 
 #[test]
+fn a_throttle_that_was_lifted_half_way_is_the_answer_before_and_the_rise_after() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/throttle-lifted.rec");
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::copy(recorded, dir.path().join("test.rec")).expect("copied");
+    let page = page(dir.path(), &["report", "test.rec", "-o", "page.html"]);
+    let (answer, phases) = page.split_once("<h2>").expect("a heading");
+    assert!(answer.contains("limited by I/O throttle app at 98% of 60/s"), "{answer}");
+    let (before, after) = phases.split_once("2. 01:05:49").expect("a second phase");
+    assert!(before.contains("1. 01:05:16") && before.contains("limited by I/O throttle app"), "{before}");
+    assert!(before.contains("tps rose from 33.3 to 4.62k: 139\u{d7} (134\u{d7} to 143\u{d7})"), "{before}");
+    assert!(!before.contains("138.9"), "one number for one change");
+    assert!(after.contains("nothing at its limit") && after.contains("the machine&#39;s CPUs at 77%"), "{after}");
+}
+
+#[test]
 fn the_page_is_chinese_where_it_is_asked_for() {
     let dir = tempfile::tempdir().expect("a directory");
     recording(dir.path());

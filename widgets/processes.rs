@@ -7,6 +7,7 @@ mod detail;
 mod filter;
 mod over_time;
 mod rows;
+mod scheduler;
 mod sockets;
 mod waits;
 

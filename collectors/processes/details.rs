@@ -223,6 +223,7 @@ impl Reader<'_, '_> {
         table.rss_file_bytes.set_or_clear(slot, status.rss_file);
         table.rss_shmem_bytes.set_or_clear(slot, status.rss_shmem);
         table.hugetlb_bytes.set_or_clear(slot, status.hugetlb);
+        table.swap_bytes.set_or_clear(slot, status.swap);
         proc.pinned =
             status.cpus.as_ref().is_some_and(|cpus| cpus.single().is_some()) && !proc.kernel && self.online != 1;
         match status.cpus {

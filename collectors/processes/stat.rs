@@ -38,6 +38,8 @@ pub(crate) struct Stat<'a> {
     pub(crate) rss_pages: u64,
     /// CPU that it ran on last; absent in a line that was cut.
     pub(crate) processor: Option<u64>,
+    /// Real-time priority; absent in a line that was cut.
+    pub(crate) rt_priority: Option<u64>,
     /// SCHED_*; absent in a line that was cut.
     pub(crate) policy: Option<u64>,
     /// Ticks that it waited for disks, where delay accounting is on; absent in a line that was cut.
@@ -87,6 +89,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Stat<'_>> {
         vsize: value(20)?,
         rss_pages: value(21)?,
         processor: value(36),
+        rt_priority: value(37),
         policy: value(38),
         io_delay: value(LAST),
     })
@@ -125,8 +128,8 @@ mod tests {
                 prop_assert!(stat.processor.is_none() || stat.processor == whole.processor);
                 prop_assert!(stat.policy.is_none() || stat.policy == whole.policy);
                 prop_assert!(stat.io_delay.is_none() || stat.io_delay == whole.io_delay);
-                let (processor, policy, io_delay) = (whole.processor, whole.policy, whole.io_delay);
-                let same = super::Stat { processor, policy, io_delay, ..stat };
+                let super::Stat { processor, rt_priority, policy, io_delay, .. } = whole;
+                let same = super::Stat { processor, rt_priority, policy, io_delay, ..stat };
                 prop_assert_eq!(same, whole);
             }
         }

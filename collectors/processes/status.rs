@@ -28,6 +28,8 @@ pub(crate) struct Status<'a> {
     pub(crate) rss_shmem: Option<u64>,
     /// Bytes out of huge page pools.
     pub(crate) hugetlb: Option<u64>,
+    /// Bytes in swap.
+    pub(crate) swap: Option<u64>,
     /// Threads.
     pub(crate) threads: Option<u64>,
     /// CPUs that it may run on.
@@ -54,6 +56,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Status<'_> {
             b"RssFile" => status.rss_file = kilobytes(value),
             b"RssShmem" => status.rss_shmem = kilobytes(value),
             b"HugetlbPages" => status.hugetlb = kilobytes(value),
+            b"VmSwap" => status.swap = kilobytes(value),
             b"Threads" => status.threads = first(value),
             b"Cpus_allowed" => status.cpus = map(value),
             b"Cpus_allowed_list" => status.cpus = list(value).or(status.cpus),
@@ -104,7 +107,7 @@ mod tests {
     use topotop_model::IdSet;
 
     const TEXT: &[u8] = b"Name:\tbeam.smp\nState:\tS (sleeping)\nPPid:\t41\nUid:\t997\t998\t997\t997\n\
-        NSpid:\t4121\t17\nVmSize:\t  123456 kB\nVmRSS:\t   54321 kB\nRssAnon:\t   50000 kB\nRssFile:\t    4321 kB\nRssShmem:\t       0 kB\nHugetlbPages:\t    2048 kB\nThreads:\t25\nCpus_allowed:\t00000000,0000000d\n\
+        NSpid:\t4121\t17\nVmSize:\t  123456 kB\nVmRSS:\t   54321 kB\nRssAnon:\t   50000 kB\nRssFile:\t    4321 kB\nRssShmem:\t       0 kB\nHugetlbPages:\t    2048 kB\nVmSwap:\t      16 kB\nThreads:\t25\nCpus_allowed:\t00000000,0000000d\n\
         Cpus_allowed_list:\t0,2-3\nMems_allowed:\t00000000,00000003\nMems_allowed_list:\t0-1\n";
 
     #[test]
@@ -122,6 +125,7 @@ mod tests {
             rss_file: Some(4_321 << 10),
             rss_shmem: Some(0),
             hugetlb: Some(2 << 20),
+            swap: Some(16 << 10),
             threads: Some(25),
             cpus: IdSet::parse_list("0,2-3"),
             mems: IdSet::parse_list("0-1"),

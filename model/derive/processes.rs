@@ -115,6 +115,9 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.has_schedstat = table.run_ns.value(slot).is_some();
     process.has_io = table.read_bytes.value(slot).is_some();
     process.scheduling = table.policy.get(slot);
+    process.rt_priority = table.rt_priority.get(slot);
+    process.context_switches_per_second = by_counters.and_then(|span| span.rate(|table| &table.slices));
+    process.swap_bytes = table.swap_bytes.get(slot);
     process.nice = table.nice_plus_20.get(slot).map(|value| value.min(39) as i32 - 20);
     process.open_files = table.open_files.get(slot);
     process.open_files_limit = table.open_files_limit.get(slot);

@@ -48,6 +48,7 @@ fn sum_up(process: &mut Process, threads: &[Thread]) {
     process.run_wait_cores =
         sum(&mut threads.iter().map(|thread| Some((thread.demand_cores? - thread.cpu_cores?).max(0.0))));
     process.io_delay_cores = sum(&mut threads.iter().map(|thread| thread.io_delay_cores));
+    process.context_switches_per_second = sum(&mut threads.iter().map(|thread| thread.slices_per_second));
     process.blocked_threads = threads.iter().filter(|thread| thread.state == 'D').count() as u32;
 }
 

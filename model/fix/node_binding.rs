@@ -51,15 +51,24 @@ fn home(frame: &Frame, process: &Process) -> Option<u32> {
     parts::bound_node(frame, process).or_else(most)
 }
 
-/// Its allowed CPUs of the node, where its load fits them.
+/// The part of its CPUs that a load may fill.
+const FULL: f64 = 0.9;
+
+/// Its allowed CPUs of the node, where its load fits them: those of its affinity mask where it fits these.
 fn cpus(frame: &Frame, process: &Process, node: u32) -> Result<IdSet, Refusal> {
     let place = frame.topology.node(node).ok_or(Refusal::NotForThis)?;
     let cpus = place.cpus.intersection(&allowed(frame, process));
     let cores = process.cpu_cores.unwrap_or(0.0);
+    let fits = |cpus: &IdSet| cores <= FULL * cpus.len() as f64;
     if cpus.is_empty() {
         return Err(Refusal::because(text::NoCpu { node: &node }.to_string()));
     }
-    if cores > 0.9 * cpus.len() as f64 {
+    // Who is bound to some of them stays there: others may be full.
+    let own = process.affinity.as_deref().map(|own| own.intersection(&cpus));
+    if let Some(own) = own.filter(|own| !own.is_empty() && fits(own)) {
+        return Ok(own);
+    }
+    if !fits(&cpus) {
         let used = format!("{cores:.1}");
         let why = text::TooSmall { used: &used, node: &node, count: &cpus.len() }.to_string();
         return Err(Refusal::until(why, text::NEEDS_SPLIT.to_string()));

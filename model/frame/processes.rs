@@ -79,9 +79,13 @@ pub struct Process {
     /// Kernel flags of its main thread (PF_*); zero if unknown.
     #[serde(skip)]
     pub flags: u64,
-    /// Scheduling policy of its main thread (SCHED_*).
-    #[serde(skip)]
+    /// Scheduling policy of its main thread (SCHED_*): 0 is other, 1 FIFO, 2 RR, 3 batch, 5 idle, 6 deadline.
+    #[serde(rename = "scheduling_policy")]
     pub scheduling: Known<u64>,
+    /// Real-time priority of its main thread, 1 to 99; 0 for other policies.
+    pub rt_priority: Known<u64>,
+    /// Times per second that its threads were given a CPU; of a process whose threads are not sampled, its main thread.
+    pub context_switches_per_second: Option<f64>,
     /// Nice value of its main thread, -20 to 19.
     pub nice: Known<i32>,
     /// Open files.
@@ -107,6 +111,8 @@ pub struct Process {
     pub rss_anon_bytes: Known<u64>,
     /// Mapped file pages in the resident memory.
     pub rss_file_bytes: Known<u64>,
+    /// Memory in swap.
+    pub swap_bytes: Known<u64>,
     /// Where its memory is; none when nobody asked yet.
     #[serde(flatten)]
     pub memory: Option<ProcessMemory>,

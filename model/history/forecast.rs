@@ -1,9 +1,10 @@
 //! When a control group reaches its memory limit: one estimate for screens and documents.
 
 use super::points::group_key;
-use super::{History, SHORTEST_NS, TREND_NS};
+use super::{History, TREND_NS};
 use crate::Known;
 use crate::frame::{Cgroup, CgroupMemory, Frame};
+use crate::trend::Trend;
 
 /// Growth that is worth a forecast, as a share of the limit per second: over one interval, and over some time.
 const WORTH_GROWTH: f64 = 0.000_4;
@@ -20,9 +21,6 @@ pub struct Forecast {
     pub range: Option<(f64, Option<f64>)>,
 }
 
-/// Growth in bytes per second, with its standard error.
-type Trend = (f64, f64);
-
 impl History {
     /// When the limit of a group would be reached; none at the limit, without one, and where it grows by noise only.
     pub fn forecast(&self, cgroup: &Cgroup) -> Known<Forecast> {
@@ -33,17 +31,14 @@ impl History {
             return Known::None;
         }
         let trend = self.trend(cgroup);
-        let Some(growth) = trend.map(|trend| trend.0).or(memory.growth_bytes_per_second) else {
+        let Some(growth) = trend.map(|trend| trend.growth).or(memory.growth_bytes_per_second) else {
             return Known::Missing;
         };
         let worth = if trend.is_some() { WORTH_TREND } else { WORTH_GROWTH };
         if growth < limit * worth {
             return Known::None;
         }
-        let range = trend.map(|(growth, error)| {
-            let slowest = growth - 2.0 * error;
-            (left / (growth + 2.0 * error), (slowest > 0.0).then(|| left / slowest))
-        });
+        let range = trend.map(|trend| trend.range(left));
         Known::Value(Forecast { seconds: left / growth, range })
     }
 
@@ -75,17 +70,7 @@ impl History {
                 Some((end.saturating_sub(sample.mono_ns) as f64 / -1e9, used as f64))
             })
             .collect();
-        let span = points.last()?.0.abs();
-        if span < SHORTEST_NS as f64 / 1e9 || points.len() < 3 {
-            return None;
-        }
-        let count = points.len() as f64;
-        let mean = |part: fn(&(f64, f64)) -> f64| points.iter().map(part).sum::<f64>() / count;
-        let (time, used) = (mean(|point| point.0), mean(|point| point.1));
-        let spread: f64 = points.iter().map(|point| (point.0 - time).powi(2)).sum();
-        let slope = points.iter().map(|point| (point.0 - time) * (point.1 - used)).sum::<f64>() / spread;
-        let rest: f64 = points.iter().map(|point| (point.1 - used - slope * (point.0 - time)).powi(2)).sum();
-        Some((slope, (rest / (count - 2.0) / spread).sqrt())).filter(|trend| trend.0.is_finite() && trend.1.is_finite())
+        Trend::of(&points)
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
 use crate::bottleneck::ResourceKind;
 use crate::locale::evidence;
 use crate::locale::rule::cgroup_time_to_limit as text;
+use crate::trend::{self, Trend};
 use std::sync::Arc;
 
 /// Its id.
@@ -49,7 +50,10 @@ fn judge(context: &mut RuleContext<'_>) {
         if !may_grow(&series, least) {
             continue;
         }
-        let Some(slope) = series::theil_sen(&series) else { continue };
+        let newest = series.last().map_or(0.0, |point| point.0);
+        let recent = series.partition_point(|point| point.0 < newest - trend::SECONDS);
+        let Some(trend) = series.get(recent..).and_then(Trend::of) else { continue };
+        let slope = trend.growth;
         let seconds = (limit - used) / slope;
         let steady = slope >= least && series::rank_correlation(&series) >= context.limit(&CORRELATION);
         if !steady || seconds > context.limit(&SECONDS) {
@@ -58,6 +62,8 @@ fn judge(context: &mut RuleContext<'_>) {
         let hit = Hit::new(subject.clone(), 0.8)
             .severity(if seconds <= context.limit(&CRITICAL) { Severity::Critical } else { Severity::Warning })
             .number(evidence::SECONDS, seconds, "s", "memory.stat")
+            .number(evidence::SECONDS_LOW, trend.range(limit - used).0, "s", "memory.stat")
+            .known(evidence::SECONDS_HIGH, trend.range(limit - used).1, "s", "memory.stat")
             .number(evidence::GROWTH, slope, "bytes/s", "memory.stat")
             .number(evidence::USED, used, "bytes", "memory.stat")
             .number(evidence::LIMIT, limit, "bytes", "memory.max")

@@ -99,6 +99,10 @@ table! {
         children_stime: Num = 56 (Counter, Ticks, "proc/*/stat"),
         /// Nice value plus 20: 0 has most of the CPU, 39 least.
         nice_plus_20: Num = 57 (Fact, None, "proc/*/stat"),
+        /// Its pages in swap (Linux 2.6.34).
+        swap_bytes: Num = 58 (Gauge, Bytes, "proc/*/status"),
+        /// Real-time priority, 1 to 99; 0 of other policies.
+        rt_priority: Num = 59 (Fact, None, "proc/*/stat"),
     }
 }
 

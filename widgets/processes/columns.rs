@@ -2,6 +2,7 @@
 
 use super::cells;
 use super::rows::{Row, thread};
+use super::scheduler::{SCHEDULING, SWAP, SWITCHES};
 use crate::parts::mark;
 use crate::parts::number::Short;
 use crate::parts::table::{Column, Key, Width};
@@ -12,12 +13,12 @@ use topotop_model::frame::{Process, Thread};
 use topotop_model::locale::screen::processes as text;
 use topotop_model::locale::screen::shared;
 
-fn get<'a>(cx: &Cx<'a>, row: Row) -> Option<&'a Process> {
+pub(super) fn get<'a>(cx: &Cx<'a>, row: Row) -> Option<&'a Process> {
     cx.frame.processes.get(row.process)
 }
 
 /// A cell of a process that is there; a thread has none of its own.
-fn with(cx: &Cx<'_>, row: Row, draw: impl FnOnce(&Process)) {
+pub(super) fn with(cx: &Cx<'_>, row: Row, draw: impl FnOnce(&Process)) {
     if let Some(process) = get(cx, row).filter(|_| row.thread.is_none()) {
         draw(process);
     }
@@ -28,7 +29,7 @@ fn number<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Process) -> Option<f
 }
 
 /// A number that threads have too.
-fn either<'a>(
+pub(super) fn either<'a>(
     cx: &Cx<'a>,
     row: Row,
     of_process: impl FnOnce(&'a Process) -> Option<f64>,
@@ -368,6 +369,9 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     MEMORY,
     NODE,
     PARENT,
+    SCHEDULING,
+    SWITCHES,
+    SWAP,
 ];
 
 /// The table with whole command lines.
