@@ -72,7 +72,7 @@ pub struct Shaper {
     pub name: Arc<str>,
     /// `tbf`, `htb`, `netem`, …
     pub kind: Arc<str>,
-    /// Bytes that it let through.
+    /// Bytes that it sent.
     pub bytes_per_second: Option<f64>,
     /// Maximum rate in bytes per second; absent if each of its classes has its own.
     pub rate_bytes_per_second: Option<u64>,

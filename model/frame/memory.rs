@@ -79,13 +79,13 @@ pub struct Memory {
     pub pswpin_per_second: Option<f64>,
     /// Pages swapped out.
     pub pswpout_per_second: Option<f64>,
-    /// Memory that zswap takes for what it has compressed.
+    /// Memory that zswap uses for compressed pages.
     pub zswap_bytes: Known<u64>,
     /// Uncompressed size of what zswap holds.
     pub zswapped_bytes: Known<u64>,
     /// Pages read back from zswap: costs CPU time but no disk I/O; not included in pages swapped in.
     pub zswpin_per_second: Option<f64>,
-    /// Pages that zswap took.
+    /// Pages moved to zswap.
     pub zswpout_per_second: Option<f64>,
     /// Pages that zswap wrote to the swap device, because it was full or they had not been used for a long time.
     pub zswpwb_per_second: Option<f64>,

@@ -52,7 +52,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let mut hit = Hit::new(subject.clone(), 0.9)
             .enters(full >= context.limit(&FULL))
             .severity(if critical { Severity::Critical } else { Severity::Warning })
-            .number(evidence::FULL, full, "fraction", "memory.stat")
+            .number(evidence::UNRECLAIMABLE, full, "fraction", "memory.stat")
             .number(evidence::LIMIT, limit as f64, "bytes", "memory.max")
             .known(evidence::ANON, bytes(memory.anon_bytes), "bytes", "memory.stat")
             .known(evidence::SHMEM, bytes(memory.shmem_bytes), "bytes", "memory.stat")
@@ -76,7 +76,7 @@ fn swap(frame: &Frame) -> Option<f64> {
 fn title(finding: &Finding) -> String {
     text::Title {
         subject: &finding.subject.named(),
-        full: &parts::percent(finding.number(evidence::FULL)),
+        full: &parts::percent(finding.number(evidence::UNRECLAIMABLE)),
         limit: &parts::bytes(finding.number(evidence::LIMIT)),
     }
     .to_string()

@@ -62,7 +62,7 @@ fn host(context: &mut RuleContext<'_>) {
         .enters(share >= context.limit(&DIRTY) && felt)
         .severity(if several { Severity::Warning } else { Severity::Info })
         .number(evidence::SHARE, share, "fraction", "/proc/meminfo Dirty, Writeback")
-        .number(evidence::WAITING, waiting as f64, "bytes", "/proc/meminfo Dirty, Writeback")
+        .number(evidence::DIRTY_WRITEBACK, waiting as f64, "bytes", "/proc/meminfo Dirty, Writeback")
         .number(evidence::LIMIT, limit as f64, "bytes", "/proc/vmstat nr_dirty_threshold")
         .known(evidence::PRESSURE, pressure, "fraction", "/proc/pressure/io")
         .known(evidence::BLOCKED, frame.host.blocked.value().map(|count| count as f64), "", "/proc/stat procs_blocked")
@@ -123,7 +123,7 @@ fn groups(context: &mut RuleContext<'_>) {
                 Severity::Info
             })
             .number(evidence::SHARE, share, "fraction", "memory.stat file_dirty, file_writeback")
-            .number(evidence::WAITING, waiting as f64, "bytes", "memory.stat file_dirty, file_writeback")
+            .number(evidence::DIRTY_WRITEBACK, waiting as f64, "bytes", "memory.stat file_dirty, file_writeback")
             .number(evidence::LIMIT, limit as f64, "bytes", "memory.max")
             .known(evidence::PRESSURE, pressure, "fraction", "io.pressure")
             .text(evidence::WRITTEN_BY, writers(frame, cgroup), "/proc/PID/io");
@@ -149,7 +149,7 @@ fn writers(frame: &Frame, cgroup: &Cgroup) -> String {
 fn title(finding: &Finding) -> String {
     let share = &parts::percent(finding.number(evidence::SHARE));
     let limit = &parts::bytes(finding.number(evidence::LIMIT));
-    let dirty = &parts::bytes(finding.number(evidence::WAITING));
+    let dirty = &parts::bytes(finding.number(evidence::DIRTY_WRITEBACK));
     match (&finding.subject, &finding.text(evidence::BLOCKED_WRITERS)) {
         (Subject::Host, &"") => text::Title { dirty, share, limit }.to_string(),
         (Subject::Host, processes) => text::TitleBlocked { dirty, share, limit, processes }.to_string(),
