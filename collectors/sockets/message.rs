@@ -100,6 +100,11 @@ pub(super) fn socket(bytes: &[u8]) -> Option<Socket> {
     Some(Socket { state, local, remote, inode, queues, info: info(bytes.get(MESSAGE..)?) })
 }
 
+/// Milliseconds until the timer of a reply's socket expires (idiag_expires).
+pub(super) fn expires_ms(bytes: &[u8]) -> Option<u32> {
+    u32_at(bytes, 52)
+}
+
 fn address(family: u8, bytes: &[u8]) -> Option<IpAddr> {
     match family {
         2 => Some(Ipv4Addr::from(<[u8; 4]>::try_from(bytes.get(..4)?).ok()?).into()),

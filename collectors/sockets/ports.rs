@@ -20,6 +20,9 @@ const REUSE: &str = "proc/sys/net/ipv4/tcp_tw_reuse";
 /// States in which a connection has a port: all but closed and listening ones; that of TIME_WAIT.
 const STATES: u32 = 0b1011_0111_1110;
 const TIME_WAIT: u8 = 6;
+/// How long TIME_WAIT lasts (TCP_TIMEWAIT_LEN), and how much of it a port is taken for in any case.
+const WAIT_MS: u32 = 60_000;
+const REUSE_MS: u32 = 1000;
 /// The most sockets that are counted.
 const MOST: usize = 400_000;
 /// All connections together have to take this part of the range before they are counted by destination.
@@ -55,9 +58,10 @@ fn here(root: &Root, connections: u64) -> Result<Option<Ports>, Reason> {
     }
     let reuse = root.read(REUSE, &mut buf).ok().and_then(|()| number(buf.trim_ascii_end())).unwrap_or(0);
     let mut taken: HashMap<(IpAddr, (IpAddr, u16)), u64> = HashMap::new();
-    each(|socket| {
+    each(|socket, left_ms| {
         // A port in TIME_WAIT may be taken again after a second: 1 says always, 2 to this machine itself.
-        let free = socket.state == TIME_WAIT && (reuse == 1 || reuse == 2 && socket.remote.0.is_loopback());
+        let again = reuse == 1 || reuse == 2 && socket.remote.0.is_loopback();
+        let free = socket.state == TIME_WAIT && again && left_ms.is_none_or(|left| left <= WAIT_MS - REUSE_MS);
         if (low..=high).contains(&u64::from(socket.local.1)) && !free {
             *taken.entry((socket.local.0, socket.remote)).or_default() += 1;
         }
@@ -65,14 +69,14 @@ fn here(root: &Root, connections: u64) -> Result<Option<Ports>, Reason> {
     Ok(taken.into_values().max().map(|most| (most, all)))
 }
 
-/// Each connection of the namespace that this thread is in.
-fn each(mut take: impl FnMut(Socket)) -> Result<(), Reason> {
+/// Each connection of the namespace that this thread is in, with the milliseconds left of its timer.
+fn each(mut take: impl FnMut(Socket, Option<u32>)) -> Result<(), Reason> {
     for family in FAMILIES {
         // What is left of a cut answer dies with its socket.
         let socket = netlink::open(SOCK_DIAG, Some(PATIENCE)).map_err(crate::root::reason)?;
         let mut count = 0;
         netlink::ask(&socket, &message::request(family, TCP, STATES, false), message::BY_FAMILY, |body| {
-            take(message::socket(body).ok_or(Reason::Malformed)?);
+            take(message::socket(body).ok_or(Reason::Malformed)?, message::expires_ms(body));
             count += 1;
             Ok(if count < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
