@@ -56,7 +56,7 @@ churn: build setup-test ## a recording while processes, groups and interfaces co
 	@./scripts/churn.sh $(ARGS)
 
 # ARGS="--minutes 2 --only cost,attack"; as root, with Debian's prometheus, prometheus-node-exporter and victoria-metrics.
-fleet: build ## serve under real engines: ten minutes of scrapes, every dashboard's query, attacks, cost, a hundred hosts
+fleet: build ## serve under Prometheus and VictoriaMetrics: ten minutes of scrapes, every dashboard's query, attacks, cost, a hundred hosts
 	@python3 scripts/fleet.py $(ARGS)
 
 install: ## the program, its manual, completions, units, dashboards, alert rules and licences, below DESTDIR and PREFIX

@@ -92,7 +92,7 @@ impl schemars::JsonSchema for Cell {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": ["number", "string", "null"],
-            "description": "A number or a text; null is not applicable, the text ? was not read.",
+            "description": "A number or a string; null means not applicable, the string ? means not read.",
             "x-null": true,
         })
     }

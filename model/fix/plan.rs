@@ -55,7 +55,7 @@ pub struct Need {
     pub what: String,
 }
 
-/// Text to copy: what does the same, or makes it permanent.
+/// Text to copy that does the same or makes it permanent.
 #[apply(String => #[serde(serialize_with = "shown")], Vec<String> => #[serde(serialize_with = "all_shown")])]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -137,7 +137,7 @@ pub struct Plan {
     /// `F-CHAN`.
     #[serde(skip)]
     pub fix: &'static str,
-    /// The rule whose finding it answers.
+    /// The rule whose finding it addresses.
     pub rule: RuleId,
     /// The subject of that finding.
     #[serde(serialize_with = "shown")]

@@ -95,9 +95,9 @@ pub struct Memory {
     pub oom_kills: Known<u64>,
     /// OOM kills in the interval.
     pub oom_kills_gained: Option<u64>,
-    /// Share of NUMA hint faults that were local in the interval.
+    /// Share of NUMA hinting faults that were local in the interval.
     pub numa_hint_local_ratio: Option<f64>,
-    /// NUMA hint faults.
+    /// NUMA hinting faults.
     pub numa_hint_faults_per_second: Option<f64>,
 }
 

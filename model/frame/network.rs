@@ -202,13 +202,13 @@ pub struct Nic {
     pub rx_unbuffered_per_second: Option<f64>,
     /// Packets over any cloud allowance, as the driver counts them, per second.
     pub allowance_exceeded_per_second: Option<f64>,
-    /// Times that the allowance of received bytes was exceeded, per second.
+    /// Packets queued or dropped because received traffic exceeded the bandwidth allowance, per second.
     pub allowance_rx_per_second: Option<f64>,
-    /// Times that the allowance of sent bytes was exceeded, per second.
+    /// Packets queued or dropped because sent traffic exceeded the bandwidth allowance, per second.
     pub allowance_tx_per_second: Option<f64>,
-    /// Times that the allowance of packets was exceeded, per second.
+    /// Packets queued or dropped because the packet rate exceeded its allowance, per second.
     pub allowance_packets_per_second: Option<f64>,
-    /// Times that the allowance of tracked connections was exceeded, per second.
+    /// Packets dropped because tracked connections exceeded their allowance, per second.
     pub allowance_connections_per_second: Option<f64>,
     /// Queueing discipline that shapes its transmitted packets: `tbf`, `htb`, `netem`; empty without one.
     pub shaper: Arc<str>,
