@@ -216,7 +216,7 @@ mod tests {
             frame.processes[0].mems_allowed = Some(set("1"));
         }));
         assert_eq!(
-            (why.as_str(), needs.starts_with("cpuset.mems")),
+            (why.as_str(), needs.starts_with("that node in cpuset.mems")),
             ("cpuset.mems of its cgroup excludes node 0", true)
         );
         let (why, _) = self::why(plan(&FIX, "NUMA-01", &[("node", "7")], on_node_0));

@@ -210,7 +210,7 @@ mod tests {
         frame.cgroups = vec![Cgroup { path: "/mq".into(), cpu, ..Cgroup::default() }];
         let sick = check(&frame, "BEAM-03");
         assert_eq!(sick.mark(), Mark::WouldHurt);
-        assert_eq!(sick.says, "beam.smp (7): schedulers: 16, CPU quota: 4");
+        assert_eq!(sick.says, "beam.smp (7): schedulers: 16, 4-core quota");
         frame.cgroups[0].cpu.quota_cores = Known::None;
         assert_eq!(check(&frame, "BEAM-03").mark(), Mark::Ok);
     }

@@ -204,7 +204,7 @@ fn everything_is_seen_with_what_is_kept() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let gaps = json["gaps"].as_array().cloned().unwrap_or_default();
     // What every right cannot read either is no loss.
-    let is_beyond = |needs: &str| needs.starts_with("access allowed by the LSM");
+    let is_beyond = |needs: &str| needs.starts_with("an LSM policy");
     let beyond = |gap: &&serde_json::Value| gap["needs"].as_str().is_some_and(is_beyond);
     let denied = gaps.iter().filter(|gap| gap["reason"] == "permission_denied" && !beyond(gap));
     let denied: Vec<_> = denied.collect();

@@ -53,7 +53,7 @@ fn scheduling(policy: Known<u64>, priority: Option<u64>, pen: &mut Pen<'_>) {
         let role = if policy == 0 { Role::Dim } else { Role::Info };
         match priority {
             Some(priority) => (units::Short::from_display(format_args!("{name} {priority}")), role),
-            None => (units::Short::from_display(name), role),
+            None => (units::Short::from_display(format_args!("{name}")), role),
         }
     });
 }

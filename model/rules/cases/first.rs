@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-07",
         severity: Severity::Critical,
-        says: "java (100) has affinity 2 in cpuset 0-7 and 2 runnable threads; CPUs with headroom: 0-1,3-7",
+        says: "java (100): 2 runnable threads, affinity 2, cpuset 0-7; CPUs with headroom: 0-1,3-7",
         sick: |frame, _| kept_to_one(frame),
     },
     Case {
@@ -84,7 +84,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "META-03",
         severity: Severity::Warning,
-        says: "/proc/irq/41/smp_affinity_list was set to 5 and is 0-7 again; probably reverted by irqbalance",
+        says: "/proc/irq/41/smp_affinity_list was set to 5 and is now 0-7; probably reverted by irqbalance",
         sick: |frame, _| {
             frame.irqs = vec![Irq { irq: 41, ..Irq::default() }];
             frame.applied = vec![applied("irq:41", "/proc/irq/41/smp_affinity_list", "5", Some("0-7"))];

@@ -142,7 +142,7 @@ fn what_zswap_takes_costs_no_disk() {
     };
     let calm = with(3.0, 0.0);
     let title = find(&calm.findings, "MEM-08").map(Finding::title);
-    let expected = "the machine swaps 4000 pages/s in from zswap and 5000 pages/s out to it, compressed in memory; on disk 3 in, 0 out";
+    let expected = "the machine swaps 4000 pages/s in from zswap (compressed memory) and 5000 pages/s out to it; disk: 3 in, 0 out";
     assert_eq!(title.as_deref(), Some(expected));
     assert_eq!(severity(&calm, "MEM-08"), Some(Severity::Info));
     assert_eq!(severity(&with(3.0, 20.0), "MEM-08"), Some(Severity::Warning), "tasks wait for memory");

@@ -264,7 +264,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "META-01",
         severity: Severity::Info,
-        says: "cannot read /proc/*/io of java (100), among others; requires CAP_SYS_PTRACE or root",
+        says: "cannot read /proc/*/io; processes: java (100); requires CAP_SYS_PTRACE or root",
         sick: |frame, _| {
             let (path, needs) = ("proc/*/io".into(), "CAP_SYS_PTRACE or root".into());
             frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 9, needs }];

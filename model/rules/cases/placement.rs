@@ -61,13 +61,13 @@ fn workers_of_one_program_are_one_finding() {
     let judgement = judged_for(40, |frame, _| workers(frame, &nginx));
     assert_eq!(
         titles(&judgement),
-        ["3 processes of nginx are each limited by one thread: PID 200 uses 99% of a core; the others: 202, 201"]
+        ["3 nginx processes are each limited by one thread: PID 200 uses 99% of a core; the others: 202, 201"]
     );
     // It stays the one of the first that was full, whoever is busier; other programs have their own.
     let others = [(200, "nginx", 0.91), (201, "nginx", 0.99), (202, "redis", 0.97)];
     let judgement = judged_for(40, |frame, _| workers(frame, &others));
     let titles = titles(&judgement);
-    assert!(titles.len() == 2 && titles.iter().any(|title| title.starts_with("2 processes of nginx")), "{titles:?}");
+    assert!(titles.len() == 2 && titles.iter().any(|title| title.starts_with("2 nginx processes")), "{titles:?}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn the_worker_that_is_open_longest_leads_and_only_full_ones_count() {
         workers(frame, &[(200, "nginx", late), (201, "nginx", 0.95), (202, "nginx", 0.85)]);
     });
     let finding = find(&judgement.findings, "CPU-02").expect("a finding");
-    let title = "2 processes of nginx are each limited by one thread: PID 201 uses 95% of a core; the others: 200";
+    let title = "2 nginx processes are each limited by one thread: PID 201 uses 95% of a core; the others: 200";
     assert_eq!((finding.title().as_str(), finding.children.len()), (title, 1));
 }
 
