@@ -357,11 +357,11 @@ mod tests {
     }
 
     /// What a process that listens waits for with one connection of its own to a service, and for what.
-    fn of_proxy(peer: Peer, outstanding: Option<u64>) -> WaitClass {
+    fn of_proxy(peer: &Peer, outstanding: Option<u64>) -> WaitClass {
         let mut frame = frame(&[('S', Some("epoll_wait"), "", 0, false, outstanding, 1, 5)]);
         let process = frame.processes.first_mut().expect("one");
         process.listen = Some(vec![Listener { port: 80, ..Listener::default() }]);
-        process.peers = vec![Peer { address: "10.0.0.5".into(), port: 5432, connections: 4, ..peer }];
+        process.peers = vec![Peer { address: "10.0.0.5".into(), port: 5432, connections: 4, ..peer.clone() }];
         let waits = snapshot_waits(&[('S', Some("epoll_wait"), "", 0, false, outstanding, 1, 5)]);
         super::classify(process, &waits, 0, false).0
     }
@@ -373,12 +373,16 @@ mod tests {
             data_segs_in_per_second: Some(rate),
             ..Peer::default()
         };
-        assert_eq!(of_proxy(rates(50.0), Some(2)), WaitClass::Peer);
-        assert_eq!(of_proxy(rates(0.0), Some(2)), WaitClass::Requests, "an exchange that was over long ago");
+        assert_eq!(of_proxy(&rates(50.0), Some(2)), WaitClass::Peer);
+        assert_eq!(of_proxy(&rates(0.0), Some(2)), WaitClass::Requests, "an exchange that was over long ago");
         let awaited = |awaited| Peer { awaited: Some(awaited), ..rates(2.0) };
-        assert_eq!(of_proxy(awaited(3), None), WaitClass::Peer, "its connections are too short to be asked one by one");
-        assert_eq!(of_proxy(awaited(3), Some(3)), WaitClass::Peer);
-        assert_eq!(of_proxy(awaited(1), Some(3)), WaitClass::Requests);
+        assert_eq!(
+            of_proxy(&awaited(3), None),
+            WaitClass::Peer,
+            "its connections are too short to be asked one by one"
+        );
+        assert_eq!(of_proxy(&awaited(3), Some(3)), WaitClass::Peer);
+        assert_eq!(of_proxy(&awaited(1), Some(3)), WaitClass::Requests);
     }
 
     #[test]

@@ -114,22 +114,31 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.blocked_threads = u32::from(process.state == 'D');
     process.has_schedstat = table.run_ns.value(slot).is_some();
     process.has_io = table.read_bytes.value(slot).is_some();
-    process.scheduling = table.policy.get(slot);
-    process.rt_priority = table.rt_priority.get(slot);
     process.context_switches_per_second = by_counters.and_then(|span| span.rate(|table| &table.slices));
-    process.swap_bytes = table.swap_bytes.get(slot);
-    process.nice = table.nice_plus_20.get(slot).map(|value| value.min(39) as i32 - 20);
+    scheduling(process, table, slot);
     process.open_files = table.open_files.get(slot);
     process.open_files_limit = table.open_files_limit.get(slot);
     process.last_cpu = table.last_cpu.id(slot);
     masks.fill(&mut process.affinity, table.affinity.get(slot));
     shared(&mut process.mems_allowed, table.mems_allowed.get(slot));
-    process.rss_bytes = table.rss_bytes.get(slot);
-    process.rss_anon_bytes = table.rss_anon_bytes.get(slot);
-    process.rss_file_bytes = table.rss_file_bytes.get(slot);
+    memory_of(process, table, slot);
     process.read_bytes_per_second = by_counters.and_then(|span| span.rate(|table| &table.read_bytes));
     process.write_bytes_per_second = by_counters.and_then(|span| span.rate(|table| &table.write_bytes));
     process.majflt_per_second = by_stat.and_then(|span| span.rate(|table| &table.majflt));
+}
+
+fn memory_of(process: &mut Process, table: &Processes, slot: usize) {
+    process.rss_bytes = table.rss_bytes.get(slot);
+    process.rss_anon_bytes = table.rss_anon_bytes.get(slot);
+    process.rss_file_bytes = table.rss_file_bytes.get(slot);
+    process.swap_bytes = table.swap_bytes.get(slot);
+}
+
+/// How the scheduler treats its main thread.
+fn scheduling(process: &mut Process, table: &Processes, slot: usize) {
+    process.scheduling = table.policy.get(slot);
+    process.rt_priority = table.rt_priority.get(slot);
+    process.nice = table.nice_plus_20.get(slot).map(|value| value.min(39) as i32 - 20);
 }
 
 /// What its main thread does is what it does.

@@ -153,6 +153,6 @@ fn what_is_copied_is_not_cut() {
         let value = format!("{}/cri-containerd-0123456789ab…", "a-long-name-of-a-pod".repeat(6));
         assert!(text.lines().any(|line| line.contains(&value)), "{text}");
         let fixes = topotop_model::fix::offered(&cx.judgement.findings[0], cx.frame, cx.surroundings).0;
-        assert!(!fixes.is_empty() && fixes.iter().all(|fix| !fix.executable || text.contains(&*fix.line())), "{text}");
+        assert!(!fixes.is_empty() && fixes.iter().all(|fix| !fix.executable || text.contains(fix.line())), "{text}");
     });
 }
