@@ -134,7 +134,7 @@ fn answer(
     let is_limit = matches!(held.outcome, Outcome::Limited | Outcome::Imbalance);
     let limiting = limiting.filter(|_| is_limit);
     let lasts = |kind| state.suspects.get(&kind).is_some_and(|window| window.limiting) || !outcome_is_known(state);
-    let mut unknown = unknown(members, outcome_is_known(state), lasts);
+    let mut unknown = unknown(members, true, lasts);
     if unknown.is_empty() && outcome_is_known(state) {
         // What was unknown until just now: the answer stands for a while.
         unknown = listed(members).iter().filter(|resource| lasts(resource.kind)).cloned().collect();
@@ -188,7 +188,7 @@ fn latency(members: &[Member]) -> Option<Resource> {
     Some(most.resource.clone())
 }
 
-/// The unknown resources that could be what limits: before anything is known, and where not even CPUs are, any of them.
+/// The unknown resources that could be what limits: where no rates are known, or not even CPUs are, any of them.
 pub(super) fn unknown(members: &[Member], known: bool, counts: impl Fn(ResourceKind) -> bool) -> Vec<Resource> {
     let is_unknown = |member: &&Member| member.resource.verdict == Verdict::Unknown;
     let blind = !known || members.iter().filter(is_unknown).any(|member| member.resource.kind == ResourceKind::Cpus);
