@@ -59,7 +59,7 @@ pub use offered::{Offered, Refused, offered};
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
 pub use sysctls::{SYSCTLS, file as sysctl};
 pub(crate) use target::is_same;
-pub use target::{Target, drop_in, node_bytes, together};
+pub use target::{Target, drop_in, node_bytes, together, transient_unit};
 pub use verification::{Trip, Verdict, Verification};
 
 use crate::locale::Text;

@@ -22,7 +22,8 @@ pub(super) fn value(root: &Root, unit: &str, property: &str) -> Result<String, U
 
 /// The text of the drop-in of a property; nothing where there is none.
 pub(super) fn drop_in(root: &Root, unit: &str, property: &str) -> Result<String, Unread> {
-    let path = topotop_model::fix::drop_in(unit, property);
+    let transient = root.exists(topotop_model::fix::transient_unit(unit));
+    let path = topotop_model::fix::drop_in(unit, property, transient);
     match root.read_text(&path) {
         Ok(text) => Ok(text),
         Err(Reason::NotFound) => Ok(String::new()),

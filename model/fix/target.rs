@@ -185,9 +185,15 @@ impl Target {
     }
 }
 
-/// Where systemd keeps a property that was set until the next boot, below the root.
-pub fn drop_in(unit: &str, property: &str) -> String {
-    format!("run/systemd/system.control/{unit}.d/50-{property}.conf")
+/// Where systemd keeps a property that was set until the next boot, below the root: with a transient unit, if it is one.
+pub fn drop_in(unit: &str, property: &str, transient: bool) -> String {
+    let place = if transient { "transient" } else { "system.control" };
+    format!("run/systemd/{place}/{unit}.d/50-{property}.conf")
+}
+
+/// The file that a transient unit has, such as one of `systemd-run`.
+pub fn transient_unit(unit: &str) -> String {
+    format!("run/systemd/transient/{unit}")
 }
 
 /// Bytes by node as they are wanted of so many in all: `0:1048576 3:4096`, or a list of nodes that share them alike.
@@ -267,7 +273,7 @@ impl fmt::Display for Target {
             Self::Member { pid, controller, .. } => text::CgroupOf { pid, controller }.fmt(f),
             Self::Pages { pid, .. } => text::Pages { pid }.fmt(f),
             Self::UnitProperty { unit, property } => text::Property { property, unit }.fmt(f),
-            Self::UnitDropIn { unit, property } => write!(f, "/{}", drop_in(unit, property)),
+            Self::UnitDropIn { unit, property } => write!(f, "/{}", drop_in(unit, property, false)),
             Self::DirtyLimit { background: true } => text::DIRTY_BACKGROUND.fmt(f),
             Self::DirtyLimit { background: false } => text::DIRTY.fmt(f),
             Self::Service { name } => f.write_str(name),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use topotop_collectors::Root;
 use topotop_collectors::systemctl::systemctl;
-use topotop_model::fix::drop_in;
+use topotop_model::fix::{drop_in, transient_unit};
 
 /// Has systemd set a property; nothing takes it away.
 pub(super) fn write(root: &Root, unit: &str, property: &str, value: &str) -> Result<(), Trouble> {
@@ -29,12 +29,12 @@ pub(super) fn write_drop_in(top: &Path, unit: &str, property: &str, text: &str) 
 
 /// The same in the file system only, with the directory that came with it; false where nothing changes.
 fn put_drop_in(top: &Path, unit: &str, property: &str, text: &str) -> Result<bool, Trouble> {
-    let path = top.join(drop_in(unit, property));
-    let failed = |error: std::io::Error| Trouble::because(format!("{}: {error}", path.display()));
     let is_word = |word: &str| !word.is_empty() && !word.contains('/') && !word.starts_with('.');
     if !is_word(unit) || !is_known(property) || !says_only(text, property) {
         return Err(Trouble::invalid(format!("{property} ({unit})")));
     }
+    let path = top.join(drop_in(unit, property, top.join(transient_unit(unit)).exists()));
+    let failed = |error: std::io::Error| Trouble::because(format!("{}: {error}", path.display()));
     if text.is_empty() {
         match fs::remove_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
@@ -102,12 +102,12 @@ fn may_fall(root: &Root, unit: &str, value: &str) -> Result<(), Trouble> {
 #[cfg(test)]
 mod tests {
     use super::{arguments, put_drop_in};
-    use topotop_model::fix::drop_in;
+    use topotop_model::fix::{drop_in, transient_unit};
 
     #[test]
     fn a_drop_in_is_taken_away_with_its_directory() {
         let top = tempfile::tempdir().expect("a directory");
-        let path = top.path().join(drop_in("a.service", "CPUQuota"));
+        let path = top.path().join(drop_in("a.service", "CPUQuota", false));
         let folder = path.parent().expect("a folder");
         std::fs::create_dir_all(folder).expect("made");
         std::fs::write(&path, "[Service]\nCPUQuota=\n").expect("written");
@@ -128,6 +128,17 @@ mod tests {
             assert!(put("a.service", text).is_err(), "{text}");
         }
         assert!(put_drop_in(top.path(), "a.service", "ExecStart", "[Service]\nExecStart=x").is_err());
+    }
+
+    #[test]
+    fn a_transient_unit_has_its_drop_ins_beside_it() {
+        let top = tempfile::tempdir().expect("a directory");
+        let path = top.path().join(drop_in("run-7.service", "CPUQuota", true));
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(top.path().join(transient_unit("run-7.service")), "[Service]\n").expect("written");
+        std::fs::write(&path, "[Service]\nCPUQuota=300%\n").expect("written");
+        assert_eq!(put_drop_in(top.path(), "run-7.service", "CPUQuota", ""), Ok(true));
+        assert!(!path.exists());
     }
 
     #[test]
