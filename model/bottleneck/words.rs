@@ -11,7 +11,7 @@ impl Bottleneck {
     pub fn headline(&self) -> String {
         let about = self.resource.as_ref().map(|resource| self.detail(resource)).unwrap_or_default();
         match self.verdict {
-            // One picture of a machine never becomes more.
+            // A captured machine stays at one sample.
             _ if self.is_collecting() && self.samples == 0 && !self.unknown.is_empty() => {
                 text::Inconclusive { unknown: &self.unknown_text() }.to_string()
             }

@@ -75,9 +75,9 @@ fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", text::TooShort { samples, needed, time: &time })?;
     }
     let lacking: Vec<u64> = lacking(seen).map(|(_, needed)| needed).collect();
-    // Of one that is too short for the answer that is said already.
-    let is_said = seen.is_too_short() || seen.source == Source::Recorded;
-    if let Some(needed) = lacking.iter().max().filter(|_| !is_said) {
+    // A time too short for the answer is reported above.
+    let is_reported = seen.is_too_short() || seen.source == Source::Recorded;
+    if let Some(needed) = lacking.iter().max().filter(|_| !is_reported) {
         let (count, time) = (lacking.len() as u64, format!("{}s", seen.time_for(*needed)));
         writeln!(out, "{}", text::TooShortForRules { count, time: &time })?;
     }

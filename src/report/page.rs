@@ -104,9 +104,9 @@ fn step(at: usize, phase: &Phase, (from, to): (i64, i64), out: &mut dyn Write) -
 /// Change of a metric between two phases.
 fn moved(line: &Line, out: &mut dyn Write) -> io::Result<()> {
     let (name, before, after) = (&line.name, &line.before, &line.after);
-    // A change so large is already told as a factor.
-    let is_told = line.change.contains('\u{d7}');
-    let times = line.ratio.filter(|ratio| *ratio >= TIMES && !is_told).map(|ratio| format!(" = {ratio:.1}\u{d7}"));
+    // A change this large is shown as a factor already.
+    let is_factor = line.change.contains('\u{d7}');
+    let times = line.ratio.filter(|ratio| *ratio >= TIMES && !is_factor).map(|ratio| format!(" = {ratio:.1}\u{d7}"));
     let change = format!("{}{}", line.change, times.unwrap_or_default());
     let said = match (line.verdict.is_change(), line.ratio) {
         (true, Some(ratio)) if ratio >= 1.0 => text::Rise { name, before, after, change: &change }.to_string(),
