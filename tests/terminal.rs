@@ -174,12 +174,29 @@ fn pictures(bytes: &[u8]) -> usize {
 
 #[test]
 fn a_line_of_a_kilobyte_a_second_is_never_more_than_one_picture_behind() {
-    let terminal = Terminal { width: Some(1), reports: true, pause: Duration::from_secs(1), ..Terminal::default() };
-    let session = Session::start_in(terminal, TOPOTOP, &["--interval", "200ms"], SIZE, &[]);
+    slow(Terminal { width: Some(1), reports: true, ..Terminal::default() }, SIZE, Duration::ZERO);
+}
+
+#[test]
+fn a_wide_terminal_on_a_line_of_a_kilobyte_a_second_neither() {
+    slow(Terminal { width: Some(1), reports: true, ..Terminal::default() }, (120, 40), Duration::ZERO);
+}
+
+#[test]
+fn a_line_of_a_kilobyte_a_second_that_answers_nothing_neither() {
+    // What the terminal draws is known once it was full.
+    slow(Terminal::default(), (120, 40), Duration::from_secs(35));
+}
+
+/// Does something on a slow line after a while.
+fn slow(terminal: Terminal, size: (u16, u16), after: Duration) {
+    let terminal = Terminal { pause: Duration::from_secs(1), ..terminal };
+    let session = Session::start_in(terminal, TOPOTOP, &["--interval", "200ms"], size, &[]);
     let mut session = session.patient(Duration::from_mins(2));
-    session.shows("? help");
+    session.shows("LIVE");
+    std::thread::sleep(after);
     // The picture that is on its way, then the one with what the key did.
-    for (key, shown) in [("2", " 2 "), ("?", "Esc"), ("?", "? help"), ("5", " 5 ")] {
+    for (key, shown) in [("2", "Cores:"), ("?", "This screen"), ("?", "? help"), ("5", "Processes:")] {
         let before = session.raw().len();
         session.keys(key);
         session.shows(shown);

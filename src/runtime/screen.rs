@@ -1,6 +1,7 @@
 //! What the terminal shows and the few bytes that change it.
 
 mod link;
+mod pace;
 mod shown;
 
 use super::terminal;
@@ -127,9 +128,9 @@ impl Screen {
     }
 
     /// Goes on writing; true if the last picture is drawn, as far as the terminal tells.
-    pub(super) fn is_ready(&mut self, now_ns: u64) -> std::io::Result<bool> {
+    pub(super) fn is_ready(&mut self, now_ns: u64, urgent: bool) -> std::io::Result<bool> {
         self.link.flush()?;
-        Ok(self.link.is_ready(now_ns))
+        Ok(self.link.is_ready(now_ns, urgent))
     }
 
     /// When to look again; none if nothing is left to write or draw.

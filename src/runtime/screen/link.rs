@@ -1,6 +1,7 @@
 //! The way to the terminal: bytes go as far as it takes them, and the next picture waits until the last one is drawn. So a
 //! slow line loses pictures in between, but is never more than one behind.
 
+use super::pace::Pace;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::Write;
@@ -27,6 +28,10 @@ pub(super) struct Link {
     /// Bytes to write, and how many of them are written.
     bytes: Vec<u8>,
     written: usize,
+    /// Bytes written so far in all.
+    taken: u64,
+    /// Its speed, where it answers nothing.
+    pace: Pace,
     /// Questions without an answer, and when the last one was asked.
     open: usize,
     asked_ns: u64,
@@ -48,6 +53,8 @@ impl Link {
             tty,
             bytes: Vec::new(),
             written: 0,
+            taken: 0,
+            pace: Pace::default(),
             open: 0,
             asked_ns: now_ns,
             asked: 0,
@@ -88,8 +95,8 @@ impl Link {
         self.shared.store(open > 0, Ordering::Relaxed);
     }
 
-    /// True when a picture would be drawn at once.
-    pub(super) fn is_ready(&mut self, now_ns: u64) -> bool {
+    /// True when a picture would be drawn at once; an urgent one shows what was just done.
+    pub(super) fn is_ready(&mut self, now_ns: u64, urgent: bool) -> bool {
         let waited = now_ns.saturating_sub(self.asked_ns);
         if self.answers && self.open > 0 && waited > LOST_NS {
             (self.answers, self.since_ns) = (false, now_ns);
@@ -97,7 +104,10 @@ impl Link {
         }
         // The first picture waits for nothing.
         let waits = self.asked > 1 && (self.answers || now_ns.saturating_sub(self.since_ns) < FIRST_NS);
-        self.is_written() && (self.open == 0 || !waits)
+        self.pace.look(now_ns, self.taken, !self.is_written());
+        // The first picture with values does not wait for the one before, which has none.
+        let paced = self.answers || self.asked <= 2 || self.pace.is_drawn(now_ns, urgent);
+        self.is_written() && paced && (self.open == 0 || !waits)
     }
 
     /// Whether all bytes are on their way.
@@ -142,7 +152,10 @@ impl Write for Link {
             }
             let chunk = rest.get(..CHUNK.min(rest.len())).unwrap_or_default();
             match self.tty.write(chunk) {
-                Ok(count) => self.written += count,
+                Ok(count) => {
+                    self.written += count;
+                    self.taken += count as u64;
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -1,0 +1,158 @@
+//! How fast a terminal that answers nothing draws, by what it takes. A pseudo-terminal holds some kilobytes: nothing is known
+//! before it is full, and from then on the rate at which it takes more is the rate at which it draws.
+
+/// The most that a pseudo-terminal holds: 12 to 17 KiB, by kernel (drivers/tty/pty.c, n_tty.c).
+const HOLDS: u64 = 18 << 10;
+/// Bytes a second of the slowest line that pictures are made for.
+const SLOWEST: u64 = 1 << 10;
+/// A line that is faster than this is not the slowest.
+const TRIED: u64 = SLOWEST * 3 / 2;
+/// As long as the speed is not known, a new sample waits no longer than this for the last picture.
+const PATIENCE_NS: u64 = 3_000_000_000;
+/// A line that takes more bytes a second than this is not waited for.
+const FAST: u64 = 16 << 10;
+/// One that takes fewer is waited for as if it took these.
+const LEAST: u64 = 256;
+/// What may be taken at once as some is drawn.
+const STEP: u64 = 4 << 10;
+/// Bytes are counted for so long at least: a terminal that was busy takes them all at once afterwards.
+const SPAN_NS: u64 = 400_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What is known of the terminal's speed.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    /// Bytes that it had taken when it was last looked at.
+    taken: u64,
+    /// Times and bytes at which it first took some after it was full, and last.
+    full: Option<Option<[(u64, u64); 2]>>,
+    /// Bytes a second, if it is slow.
+    slow: Option<u64>,
+    /// When what it took is drawn.
+    drawn_ns: u64,
+    /// When it took the last picture.
+    last_ns: u64,
+    /// When it was last looked at, and what it would then have held if it were only a little faster than the slowest line.
+    looked_ns: u64,
+    held: u64,
+    /// True once it took more than the slowest line could.
+    tried: bool,
+}
+
+impl Pace {
+    /// Looks at how many bytes it has taken in all, and whether there are more for it.
+    pub(super) fn look(&mut self, now_ns: u64, taken: u64, more: bool) {
+        let new = taken.saturating_sub(self.taken);
+        self.taken = taken;
+        let drawn = now_ns.saturating_sub(self.looked_ns).saturating_mul(TRIED) / SECOND_NS;
+        self.held = self.held.saturating_sub(drawn).saturating_add(new);
+        self.looked_ns = now_ns;
+        self.tried |= self.held > HOLDS;
+        if !more && self.full.is_none() {
+            return self.took(now_ns, new);
+        }
+        match &mut self.full {
+            // What filled it tells nothing.
+            none @ None => *none = Some(None),
+            Some(moves) if new > 0 => {
+                let first = moves.map_or((now_ns, taken), |[first, _]| first);
+                *moves = Some([first, (now_ns, taken)]);
+            }
+            Some(_) => {}
+        }
+        if !more {
+            self.emptied(now_ns);
+        }
+    }
+
+    /// True once what it took is drawn, as far as can be told. What was just done is shown at once while the speed is not
+    /// known.
+    pub(super) fn is_drawn(&self, now_ns: u64, urgent: bool) -> bool {
+        let waits = self.slow.is_some() || !(self.tried || urgent);
+        !waits || now_ns >= self.drawn_ns || (self.slow.is_none() && now_ns >= self.last_ns + PATIENCE_NS)
+    }
+
+    /// It took bytes without being full.
+    fn took(&mut self, now_ns: u64, bytes: u64) {
+        if bytes > HOLDS + STEP {
+            self.slow = None;
+        }
+        if bytes > 0 {
+            let rate = self.slow.unwrap_or(SLOWEST);
+            self.drawn_ns = self.drawn_ns.max(now_ns).saturating_add(bytes.saturating_mul(SECOND_NS) / rate);
+            self.last_ns = now_ns;
+        }
+    }
+
+    /// It was full and has taken the last byte.
+    fn emptied(&mut self, now_ns: u64) {
+        let moves = self.full.take().flatten();
+        if let Some([(since, before), (until, after)]) = moves
+            && let span @ SPAN_NS.. = until.saturating_sub(since)
+        {
+            let rate = u128::from(after.saturating_sub(before)) * u128::from(SECOND_NS) / u128::from(span);
+            self.slow = Some((rate as u64).max(LEAST)).filter(|rate| *rate < FAST);
+        }
+        self.drawn_ns = now_ns + HOLDS * SECOND_NS / self.slow.unwrap_or(SLOWEST);
+        self.last_ns = now_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HOLDS, Pace, SECOND_NS};
+
+    /// A terminal that holds 18 KiB and draws at a rate; how many bytes it had not drawn when the next picture was due.
+    fn left(rate: u64, pictures: &[u64]) -> Vec<u64> {
+        let (mut pace, mut sent, mut taken, mut drawn) = (Pace::default(), 0, 0, 0u64);
+        let (mut left, mut pictures) = (Vec::new(), pictures.iter());
+        for step in 0.. {
+            let now_ns = step * 20_000_000;
+            drawn = taken.min(drawn + rate / 50);
+            // Space is free in steps of a kilobyte.
+            taken = sent.min(taken.max((drawn >> 10 << 10) + HOLDS));
+            pace.look(now_ns, taken, taken < sent);
+            if taken == sent && pace.is_drawn(now_ns, true) {
+                left.push(taken - drawn);
+                let Some(picture) = pictures.next() else { return left };
+                sent += picture;
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn a_slow_line_is_waited_for_once_it_was_full() {
+        for rate in [500, 1024, 5000] {
+            let left = left(rate, &[3000, 8000, 7000, 9000, 200, 20_000, 300, 300]);
+            assert!(left[4..].iter().all(|left| *left < 1024), "{rate}: {left:?}");
+        }
+    }
+
+    #[test]
+    fn a_fast_line_is_not_waited_for() {
+        let left = left(1 << 20, &[3000, 8000, 7000, 9000, 200, 20_000, 300, 300]);
+        assert!(left[1..].iter().all(|left| *left > 0), "{left:?}");
+    }
+
+    #[test]
+    fn who_was_busy_and_takes_all_at_once_is_not_slow() {
+        let mut pace = Pace::default();
+        pace.look(0, HOLDS, true);
+        pace.look(5 * SECOND_NS, HOLDS + 8000, true);
+        pace.look(5 * SECOND_NS + 1000, HOLDS + 9000, false);
+        assert!(pace.is_drawn(5 * SECOND_NS + 1000, true));
+    }
+
+    #[test]
+    fn a_line_that_became_fast_is_not_waited_for() {
+        let mut pace = Pace::default();
+        for second in 0..5 {
+            pace.look(second * SECOND_NS, HOLDS + second * 1000, second < 4);
+        }
+        assert!(!pace.is_drawn(22 * SECOND_NS, true));
+        assert!(pace.is_drawn(23 * SECOND_NS, true));
+        pace.look(23 * SECOND_NS, HOLDS + 4000 + 30_000, false);
+        assert!(pace.is_drawn(23 * SECOND_NS, true));
+    }
+}
