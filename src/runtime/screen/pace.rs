@@ -24,8 +24,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) struct Pace {
     /// Bytes that it had taken when it was last looked at.
     taken: u64,
-    /// Times and bytes at which it first took some after it was full, and last.
-    full: Option<Option<[(u64, u64); 2]>>,
+    /// True from when it was full until it has taken the last byte.
+    full: bool,
+    /// Times and bytes at which it first took some since, and last.
+    moves: Option<[(u64, u64); 2]>,
     /// Bytes a second, if it is slow.
     slow: Option<u64>,
     /// When what it took is drawn.
@@ -48,18 +50,15 @@ impl Pace {
         self.held = self.held.saturating_sub(drawn).saturating_add(new);
         self.looked_ns = now_ns;
         self.tried |= self.held > HOLDS;
-        if !more && self.full.is_none() {
+        if !more && !self.full {
             return self.took(now_ns, new);
         }
-        match &mut self.full {
-            // What filled it tells nothing.
-            none @ None => *none = Some(None),
-            Some(moves) if new > 0 => {
-                let first = moves.map_or((now_ns, taken), |[first, _]| first);
-                *moves = Some([first, (now_ns, taken)]);
-            }
-            Some(_) => {}
+        // What filled it tells nothing.
+        if self.full && new > 0 {
+            let first = self.moves.map_or((now_ns, taken), |[first, _]| first);
+            self.moves = Some([first, (now_ns, taken)]);
         }
+        self.full = more;
         if !more {
             self.emptied(now_ns);
         }
@@ -86,8 +85,7 @@ impl Pace {
 
     /// It was full and has taken the last byte.
     fn emptied(&mut self, now_ns: u64) {
-        let moves = self.full.take().flatten();
-        if let Some([(since, before), (until, after)]) = moves
+        if let Some([(since, before), (until, after)]) = self.moves.take()
             && let span @ SPAN_NS.. = until.saturating_sub(since)
         {
             let rate = u128::from(after.saturating_sub(before)) * u128::from(SECOND_NS) / u128::from(span);
