@@ -5,7 +5,10 @@ pub(crate) mod html;
 mod json;
 pub(crate) mod number;
 mod phases;
-pub(crate) mod table;
+pub(crate) mod sides;
+mod table;
+
+pub(crate) use sides::{Part, Reader};
 
 use crate::output::{Output, is_stdout};
 use crate::span::{self, Given};
@@ -67,6 +70,8 @@ struct About {
     damaged: u64,
     /// Samples of a block, whose means the spread is of.
     block: u64,
+    /// The samples that are compared.
+    part: Option<span::Span>,
     /// Fixes that its file tells of, with their wall time in ns.
     fixes: Vec<(i64, RecordedFix)>,
 }
@@ -79,6 +84,8 @@ struct Report {
     findings: FoundChanges,
     /// Nothing is left out.
     all: bool,
+    /// Of a page: what a report says about each side.
+    sides: Vec<Part>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,6 +100,7 @@ pub(crate) fn run(
     args: &DiffArgs,
     charset: crate::config::CharsetChoice,
     judge: &judge::Settings,
+    reader: &Reader,
 ) -> Result<u8, String> {
     let format = format(args)?;
     let is_file = |path: &Path| path.is_file();
@@ -101,13 +109,16 @@ pub(crate) fn run(
     if after.path.as_os_str().is_empty() {
         after.path.clone_from(&before.path);
     }
-    let reports = if args.phases {
+    let mut reports = if args.phases {
         phases::reports(&before, &after, judge, args.all)?
     } else {
         vec![part(&before, &after, judge, args.all)?]
     };
     if reports.len() > 1 && format == Format::Html {
         return Err(error::PHASES_FORMAT.to_string());
+    }
+    for report in reports.iter_mut().filter(|_| format == Format::Html) {
+        report.read_sides([&before.path, &after.path], |path, span, name| reader(path, span, name, judge))?;
     }
     let mut out = Output::create(args.output.as_deref())?;
     let written = if args.output.as_deref().is_none_or(is_stdout) {
@@ -133,7 +144,7 @@ type Folded = (About, Side, FoundSide);
 
 fn report(one: Folded, other: Folded, all: bool) -> Report {
     let (comparison, findings) = (compare(&one.1, &other.1), FoundChanges::of(&one.2, &other.2));
-    Report { before: one.0, after: other.0, comparison, findings, all }
+    Report { before: one.0, after: other.0, comparison, findings, all, sides: Vec::new() }
 }
 
 fn format(args: &DiffArgs) -> Result<Format, String> {
@@ -183,7 +194,7 @@ fn fold(
         host: printable(&about.host).into_owned(),
         kernel: printable(&about.kernel).into_owned(),
         boot_id: printable(&about.boot_id).into_owned(),
-        span: span.what,
+        span: span.what.clone(),
         ..About::default()
     };
     said.fixes = reader.events().into_iter().filter_map(|(_, event)| fix(event)).collect();
@@ -204,6 +215,7 @@ fn fold(
     let (first, last) = side.span().ok_or_else(|| error::UnreadRecording { path: &said.file }.to_string())?;
     (said.from_wall_ns, said.to_wall_ns) = (first.wall_ns, last.wall_ns);
     said.seconds = last.mono_ns.saturating_sub(first.mono_ns) as f64 / 1e9;
+    said.part = Some(span);
     (said.samples, said.block) = (side.samples(), side.block());
     Ok((said, side, found))
 }

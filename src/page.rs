@@ -14,6 +14,17 @@ pub(crate) fn begin(title: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>", escape(title))
 }
 
+/// A part of it under a heading.
+pub(crate) fn section(
+    title: &str,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    writeln!(out, "<section>\n<h2>{}</h2>", escape(title))?;
+    write(out)?;
+    writeln!(out, "</section>")
+}
+
 /// Everything after the last paragraph.
 pub(crate) fn end(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</body>\n</html>")

@@ -8,8 +8,10 @@ mod read;
 mod tables;
 mod totals;
 
+use crate::diff::Part;
 use crate::output::Output;
-use crate::span::Given;
+use crate::recording;
+use crate::span::{Given, Span};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use topotop_model::judge;
@@ -23,6 +25,15 @@ pub struct ReportArgs {
     /// The page to write.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What a page says about a span of a recording: for the page of a comparison.
+pub(crate) fn side(path: &Path, span: Span, name: &str, judge: &judge::Settings) -> Result<Part, String> {
+    let mut reader = recording::open(path)?;
+    let report = read::read_span(&mut reader, path, span, judge)?;
+    let mut html = Vec::new();
+    page::side(name, &report, &mut html).map_err(|error| error.to_string())?;
+    Ok(Part { headline: page::headline(&report), html })
 }
 
 /// Reads the recording and writes the page.

@@ -147,7 +147,7 @@ fn record(global: &Global, args: &RecordArgs) -> ExitCode {
 fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
     let compared = config(global).and_then(|config| {
         restrict(Task::Decode, args.output.as_deref())?;
-        diff::run(args, config.charset, &config.judge())
+        diff::run(args, config.charset, &config.judge(), &report::side)
     });
     match compared {
         Ok(status) => ExitCode::from(if args.exit_code { status } else { 0 }),

@@ -141,6 +141,15 @@ fn pages_and_files_are_whole() {
     written(dir.path(), &["diff", "a.rec", "b.rec", "-o", "page.html"]);
     let page = std::fs::read_to_string(dir.path().join("page.html")).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && page.contains("cpu:2"));
+    // What a report says about each side stands below the comparison.
+    for once in ["A, before: ", "B, after: "] {
+        assert!(page.contains(once), "{once}");
+    }
+    for twice in
+        ["What limited the test", "Bottleneck over time", "Topology heat map", "Top processes", "Resources over time"]
+    {
+        assert_eq!(page.matches(twice).count(), 2, "{twice}");
+    }
     assert!(!page.contains("http") && !page.contains("src=") && !page.contains("<script"));
     written(dir.path(), &["diff", "a.rec", "b.rec", "-o", "out.json"]);
     written(dir.path(), &["diff", "a.rec", "b.rec", "-o", "out.txt"]);

@@ -4,7 +4,7 @@ use super::{About, Fate, Report, application, number, table};
 use crate::export::escape;
 use crate::page;
 use std::io::{self, Write};
-use topotop_model::diff::{Comparison, FactChange, Row, Spread, Verdict};
+use topotop_model::diff::{Comparison, FactChange, Found, Row, Spread, Verdict};
 use topotop_model::locale::diff as text;
 use topotop_model::text::{printable, short_ids};
 use topotop_widgets::Charset;
@@ -12,11 +12,8 @@ use topotop_widgets::Charset;
 /// Nothing is loaded from elsewhere.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     page::begin(&text::PageTitle { summary: &report.summary() }.to_string(), out)?;
-    writeln!(out, "<h1>{}</h1>\n<table>", escape(&report.summary()))?;
-    for (name, about) in [(text::SIDE_A, &report.before), (text::SIDE_B, &report.after)] {
-        side(&name, about, out)?;
-    }
-    writeln!(out, "</table>")?;
+    writeln!(out, "<h1>{}</h1>", escape(&report.summary()))?;
+    sides(report, out)?;
     own(report, out)?;
     settings(report, out)?;
     findings(report, out)?;
@@ -24,7 +21,19 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for note in report.notes() {
         writeln!(out, "<p>{}</p>", escape(&note))?;
     }
+    report.sides.iter().try_for_each(|side| out.write_all(&side.html))?;
     page::end(out)
+}
+
+/// What is compared, and what limited each.
+fn sides(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<section>\n<table>")?;
+    let headlines = report.sides.iter().map(|side| side.headline.as_str()).chain(std::iter::repeat(""));
+    let sides = [(text::SIDE_A, &report.before), (text::SIDE_B, &report.after)];
+    for ((name, about), headline) in sides.into_iter().zip(headlines) {
+        side(&name, about, headline, out)?;
+    }
+    writeln!(out, "</table>\n</section>")
 }
 
 /// What the application measures, and what a unit of its work costs.
@@ -33,17 +42,21 @@ fn own(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
-    own_table(&text::APPLICATION, &lines, out)?;
+    page::section(&text::APPLICATION, out, |out| own_tables(report, &lines, out))
+}
+
+fn own_tables(report: &Report, lines: &[application::Line], out: &mut dyn Write) -> io::Result<()> {
+    own_table(lines, out)?;
     let costs = application::costs(&report.comparison, "\u{2212}");
     if let Some(load) = application::load(&report.comparison).filter(|_| !costs.is_empty()) {
-        own_table(&text::PerUnit { load: &load }.to_string(), &costs, out)?;
+        writeln!(out, "<h3>{}</h3>", escape(&text::PerUnit { load: &load }.to_string()))?;
+        own_table(&costs, out)?;
     }
     application::notes(&report.comparison).iter().try_for_each(|note| writeln!(out, "<p>{}</p>", escape(note)))
 }
 
-fn own_table(title: &str, lines: &[application::Line], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<h2>{}</h2>\n<table>", escape(title))?;
-    write!(out, "<tr><th></th><th>{}</th>", text::COLUMN_METRIC)?;
+fn own_table(lines: &[application::Line], out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "<table>\n<tr><th></th><th>{}</th>", text::COLUMN_METRIC)?;
     let numbers = [text::COLUMN_BEFORE, text::COLUMN_AFTER, text::COLUMN_CHANGE];
     numbers.iter().try_for_each(|head| write!(out, "<th class=\"n\">{head}</th>"))?;
     writeln!(out, "<th></th></tr>")?;
@@ -59,13 +72,14 @@ fn own_table(title: &str, lines: &[application::Line], out: &mut dyn Write) -> i
     writeln!(out, "</table>")
 }
 
-fn side(name: &str, about: &About, out: &mut dyn Write) -> io::Result<()> {
+fn side(name: &str, about: &About, headline: &str, out: &mut dyn Write) -> io::Result<()> {
     let cells = [&about.file, &about.host, &about.kernel, &about.when(), &about.span];
     write!(out, "<tr><th>{name}</th>")?;
     for cell in cells {
         write!(out, "<td class=\"s\">{}</td>", escape(cell))?;
     }
-    writeln!(out, "<td class=\"n\">{}</td></tr>", text::Samples { count: about.samples })
+    writeln!(out, "<td class=\"n\">{}</td></tr>", text::Samples { count: about.samples })?;
+    writeln!(out, "<tr><th></th><td class=\"s\" colspan=\"6\"><b>{}</b></td></tr>", escape(headline))
 }
 
 fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -73,10 +87,13 @@ fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if findings.is_empty() {
         return Ok(());
     }
+    page::section(&text::HEAD_FINDINGS, out, |out| findings_table(findings, out))
+}
+
+fn findings_table(findings: Vec<(Fate, &Found)>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "<h2>{}</h2>\n<table>\n<tr><th></th><th>{}</th><th>{}</th><th class=\"n\">{}</th></tr>",
-        text::HEAD_FINDINGS,
+        "<table>\n<tr><th></th><th>{}</th><th>{}</th><th class=\"n\">{}</th></tr>",
         text::COLUMN_RULE,
         text::COLUMN_TITLE,
         text::COLUMN_SAMPLES
@@ -100,7 +117,11 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.comparison.facts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<h2>{}</h2>\n<table>", text::SETTINGS)?;
+    page::section(&text::SETTINGS, out, |out| settings_table(report, out))
+}
+
+fn settings_table(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<table>")?;
     let heads = [text::COLUMN_SUBJECT, text::COLUMN_SETTING, text::COLUMN_BEFORE, text::COLUMN_AFTER];
     write!(out, "<tr>")?;
     heads.iter().try_for_each(|head| write!(out, "<th>{head}</th>"))?;
@@ -121,10 +142,11 @@ fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if heads.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<h2>{}</h2>", text::HEAD_METRICS)?;
-    metrics(&report.comparison, &heads, [&text::COLUMN_BEFORE, &text::COLUMN_AFTER], out)?;
-    let block = report.before.block.max(report.after.block);
-    writeln!(out, "<p><small>{} {}</small></p>", table::medians(block), text::INDENTED)
+    page::section(&text::HEAD_METRICS, out, |out| {
+        metrics(&report.comparison, &heads, [&text::COLUMN_BEFORE, &text::COLUMN_AFTER], out)?;
+        let block = report.before.block.max(report.after.block);
+        writeln!(out, "<p><small>{} {}</small></p>", table::medians(block), text::INDENTED)
+    })
 }
 
 /// Rows that changed, each with those below it; `sides` are the names of what is compared.

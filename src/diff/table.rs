@@ -392,7 +392,14 @@ mod tests {
         };
         let comparison = compare(&side(false), &side(true));
         let findings = topotop_model::diff::FoundChanges::default();
-        Report { before: about("before.rec"), after: about("after.rec"), comparison, findings, all: false }
+        Report {
+            before: about("before.rec"),
+            after: about("after.rec"),
+            comparison,
+            findings,
+            all: false,
+            sides: Vec::new(),
+        }
     }
 
     fn written(width: usize, charset: Charset) -> String {

@@ -21,7 +21,22 @@ const TIMES: f64 = 2.0;
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let file = printable(&report.file);
     page::begin(&text::Title { file: &file }.to_string(), out)?;
-    head(report, out)?;
+    writeln!(out, "<h1>{}</h1>", escape(&headline(report)))?;
+    sections(report, out)?;
+    foot(report, &file, out)?;
+    page::end(out)
+}
+
+/// One side of a comparison, which has a page of its own.
+pub(super) fn side(name: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let headline = headline(report);
+    writeln!(out, "<h1>{}</h1>", escape(&text::SideOf { side: &name, headline: &headline }.to_string()))?;
+    sections(report, out)?;
+    foot(report, &printable(&report.file), out)
+}
+
+fn sections(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    about(report, out)?;
     section(text::ANSWER, out, |out| answer(report, out))?;
     section(text::OVER_TIME, out, |out| charts::answers(report, out))?;
     section(text::APPLICATION, out, |out| application(report, out))?;
@@ -32,29 +47,24 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     section(text::GROUPS, out, |out| tables::totals(&report.totals.groups(), text::GROUP_HEAD, out))?;
     section(text::SETTINGS, out, |out| tables::settings(report, out))?;
     section(text::EVIDENCE, out, |out| tables::findings(report, out))?;
-    section(text::GAPS, out, |out| tables::gaps(report, out))?;
-    foot(report, &file, out)?;
-    page::end(out)
+    section(text::GAPS, out, |out| tables::gaps(report, out))
 }
 
 fn section(title: Text, out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    writeln!(out, "<section>\n<h2>{}</h2>", escape(&title))?;
-    write(out)?;
-    writeln!(out, "</section>")
+    page::section(&title, out, write)
 }
 
-fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+fn about(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let (from, to) = report.span;
     let length = units::span(u64::try_from(to.saturating_sub(from) / 1_000_000_000).unwrap_or(0));
     let (host, kernel) = (printable(&report.host), printable(&report.kernel));
     let (start, end, zone) = (units::date_time(from), units::time_of_day(to), units::zone_name(to));
     let about = text::Recorded { host: &host, kernel: &kernel, from: &start, to: &end, zone: &zone, length: &length };
-    writeln!(out, "<h1>{}</h1>", escape(&headline(report)))?;
     writeln!(out, "<p class=\"dim\">{}</p>", escape(&about.to_string()))
 }
 
 /// The longest phase in a line.
-fn headline(report: &Report) -> String {
+pub(super) fn headline(report: &Report) -> String {
     let longest = report.phases.iter().max_by_key(|phase| phase.last - phase.first);
     let loaded = report.phases.iter().filter(|phase| phase.answer.is_limit());
     let longest = loaded.max_by_key(|phase| phase.last - phase.first).or(longest);

@@ -4,8 +4,9 @@ use super::bins::{Axis, Series};
 use super::phases::{Key, Phase, Runs, phases};
 use super::totals::Totals;
 use crate::recording::{self, Reader};
-use crate::span::{self, Given};
+use crate::span::{self, Given, Span};
 use std::collections::BTreeMap;
+use std::path::Path;
 use topotop_model::Window;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::diff::{Comparison, FactChange, Side, compare};
@@ -75,10 +76,20 @@ pub(super) fn read(given: &Given, judge: &judge::Settings) -> Result<Report, Str
     let mut reader = recording::open(&given.path)?;
     let part = given.part.as_deref().or(Some("all"));
     let span = span::resolve(&mut reader, part).map_err(|error| format!("{name}: {error}"))?;
+    read_span(&mut reader, &given.path, span, judge)
+}
+
+/// Reads a span of an open recording.
+pub(super) fn read_span(
+    reader: &mut Reader,
+    path: &Path,
+    span: Span,
+    judge: &judge::Settings,
+) -> Result<Report, String> {
     let ends = (span.first, span.last);
     let about = reader.about().clone();
     let mut report = Report {
-        file: given.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        file: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         host: about.host,
         kernel: about.kernel,
         program: about.program,
@@ -90,14 +101,15 @@ pub(super) fn read(given: &Given, judge: &judge::Settings) -> Result<Report, Str
     let inside = |event: &(u64, Event)| event.0 >= ends.0 && event.0 <= ends.1 + 1;
     report.events = reader.events().into_iter().filter(inside).collect();
     let settings = Settings { nic_capacity_mbps: about.nic_capacity_mbps };
-    report.judge(&mut reader, ends, Deriver::new(settings.clone()), Judge::new(judge.clone()));
+    report.judge(reader, ends, Deriver::new(settings.clone()), Judge::new(judge.clone()));
     if report.samples == 0 {
-        return Err(format!("{name}: {}", topotop_model::locale::error::NO_SAMPLES));
+        let name = path.display().to_string();
+        return Err(format!("{}: {}", printable(&name), topotop_model::locale::error::NO_SAMPLES));
     }
     let causes: Vec<(u64, String)> =
         report.events.iter().filter_map(|(sample, event)| Some((*sample, cause(&event.what)?))).collect();
     report.phases = phases(&report.runs, &causes, ends);
-    report.compare(&mut reader, ends, Deriver::new(settings));
+    report.compare(reader, ends, Deriver::new(settings));
     Ok(report)
 }
 
