@@ -38,7 +38,7 @@ measured: setup setup-test ## effects of fixes and the verdicts on them, in roun
 # Real programs from Debian packages, each driven into one known limit: control groups and network namespaces, so as root.
 # ARGS="quota redis" picks scenarios by parts of their names, --answers-only tries no remedies, --keep DIR keeps
 # recordings, --write-docs writes docs/limits.md.
-limits: build setup-test ## check that the headline names the limit of 32 loads, by trying remedies; needs an otherwise idle machine
+limits: build setup-test ## check that the answer names the limit of 32 loads, by trying remedies; needs an otherwise idle machine
 	@TOPOTOP_LIMITS=1 TOPOTOP_BIN=$${TOPOTOP_BIN:-target/release/topotop} $(CARGO) test --locked $(FEATURES) --test limits -- $(ARGS)
 
 # Two hundred kills of a recording, a CPU that goes offline for a moment, Erlang nodes on one CPU, groups at their limit.
@@ -67,7 +67,7 @@ install: ## the program, its manual, completions, units, dashboards, alert rules
 static: ## a static binary, without libhwloc, for every distribution with Linux 4.18 or later
 	@TARGET=$(TARGET) ./scripts/dist.sh static
 
-dist: ## .deb, .rpm, tarball, list of components and checksums of the static binary, in target/dist
+dist: ## .deb, .rpm, tarball, SBOM and checksums of the static binary, in target/dist
 	@TARGET=$(TARGET) ./scripts/dist.sh all
 
 # As root: a clean Debian by debootstrap, and the kernels of the virtual machines with nothing but the tarball.

@@ -257,7 +257,7 @@ mod tests {
             off(frame);
             Arc::make_mut(&mut frame.topology).cpus[6].isolated = true;
         };
-        assert!(why(&[("cpus", "5-6")], isolated).starts_with("isolated CPUs in the list: 6;"));
+        assert!(why(&[("cpus", "5-6")], isolated).starts_with("CPU(s) 6 in the list are isolated;"));
         assert!(why(&[("xps", "yes")], off).contains("a single transmit queue"));
         assert!(why(&[], |frame| frame.nics[0].queues[0].rps_cpus = None).contains("cannot read rps_cpus"));
     }

@@ -58,7 +58,7 @@ pub struct Cgroup {
     pub cpuset_busy: Option<f64>,
     /// `member`, `root` or `isolated`: whether its CPUs are its own; empty when unread.
     pub cpuset_partition: Arc<str>,
-    /// Nodes it may have memory from.
+    /// Nodes it may allocate memory from.
     pub cpuset_mems: Option<Arc<IdSet>>,
 }
 

@@ -62,7 +62,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::NODES, busy.len() as f64, "", "/sys/devices/system/node")
             .number(evidence::BUSY, least, "fraction", "/proc/stat")
             .number(evidence::IDLE, most, "fraction", "/proc/stat")
-            .text(evidence::FREE, parts::list(&free, 16), "/sys/devices/system/node")
+            .text(evidence::UNUSED, parts::list(&free, 16), "/sys/devices/system/node")
             .text(evidence::WHO, parts::list(names, 8), "/proc/PID/task/TID/status")
             .text(evidence::COMM, comm, "/proc/PID/comm");
         for node in &used {
@@ -103,7 +103,7 @@ fn title(finding: &Finding) -> String {
         instances: &parts::count(finding.number(evidence::INSTANCES)),
         nodes: &parts::count(finding.number(evidence::NODES)),
         busy: &parts::percent(finding.number(evidence::BUSY)),
-        free: &finding.text(evidence::FREE),
+        free: &finding.text(evidence::UNUSED),
         idle: &parts::percent(finding.number(evidence::IDLE)),
     }
     .to_string()

@@ -27,7 +27,7 @@ const CASES: &[Case] = &[
         finds: &[(
             "BEAM-01",
             "critical",
-            "2 Erlang instances bind schedulers to the same CPU(s) 0; CPUs with headroom: 1",
+            "2 Erlang instances bind schedulers to the same CPU(s) 0; headroom on CPU(s) 1",
         )],
         others: true,
         says: &[

@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-07",
         severity: Severity::Critical,
-        says: "java (100): 2 runnable threads, affinity 2, cpuset 0-7; CPUs with headroom: 0-1,3-7",
+        says: "java (100): 2 runnable threads on CPU(s) 2 of cpuset 0-7; headroom on CPU(s) 0-1,3-7",
         sick: |frame, _| kept_to_one(frame),
     },
     Case {
@@ -45,13 +45,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
-        says: "beam.smp (200): the scheduler bound to CPU 0 waits behind pgbench (300) 50% of the time; CPUs with headroom: 1-7",
+        says: "beam.smp (200): the scheduler bound to CPU 0 waits behind pgbench (300) 50% of the time; headroom on CPU(s) 1-7",
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {
         rule: "NUMA-03",
         severity: Severity::Warning,
-        says: "java uses 1 of 2 nodes (90% busy); idle nodes: 1 (10% busy)",
+        says: "java uses 1 of 2 nodes (90% busy); node(s) 1 idle (10% busy)",
         sick: |frame, _| {
             busy_node(frame, 0.9);
             frame.processes[0].affinity = Some(set("0-3"));
@@ -66,7 +66,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-10",
         severity: Severity::Info,
-        says: "NUMA nodes differ: CPUs n0 4, n1 3; offline CPUs: 7; memory n0 64.0 GiB, n1 32.0 GiB",
+        says: "NUMA nodes differ: CPUs n0 4, n1 3; CPU(s) 7 offline; memory n0 64.0 GiB, n1 32.0 GiB",
         sick: |frame, _| {
             offline(frame, 7);
             frame.nodes[1].memory_total_bytes = Known::Value(32 * GIB);

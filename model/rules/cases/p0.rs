@@ -16,7 +16,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-03",
         severity: Severity::Critical,
-        says: "2 threads pinned to CPU 2 demand 2 cores; CPUs with headroom: 0-1,3-7",
+        says: "2 threads pinned to CPU 2 demand 2 cores; headroom on CPU(s) 0-1,3-7",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2)];
@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-01",
         severity: Severity::Critical,
-        says: "2 Erlang instances bind schedulers to the same CPU(s) 0; CPUs with headroom: 1-7",
+        says: "2 Erlang instances bind schedulers to the same CPU(s) 0; headroom on CPU(s) 1-7",
         sick: |frame, _| {
             beams(frame, [0, 0]);
             frame.cpus[0].shares = Some(shares(0.99, 0.0));
@@ -164,7 +164,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-06",
         severity: Severity::Warning,
-        says: "java (100) is bound to different nodes; CPU nodes: 0; memory nodes: 1",
+        says: "java (100) is bound to CPUs of node(s) 0 but memory of node(s) 1",
         sick: |frame, _| {
             frame.processes[0].affinity = Some(set("0-3"));
             frame.processes[0].policy = "bind:1".into();

@@ -79,7 +79,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "softnet_dropped_packets",
         kind: Kind::Counter,
         unit: "",
-        help: "Packets dropped at a full backlog since boot, by node of the CPU.",
+        help: "Packets dropped since boot because a CPU's backlog was full, by node of the CPU.",
         labels: &["node"],
         section: Section::Network,
         read: |page, rows| softnet(page, rows, |row| row.dropped),
