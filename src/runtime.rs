@@ -74,7 +74,7 @@ pub fn run<S: Source>(
     let screen = screen.map_err(|error| errors::TerminalFailed { error: &error }.to_string())?;
     let desk = hands.map(|hands| desk(hands, sender.clone())).transpose()?;
     input::spawn(sender, screen.asked()).map_err(|error| errors::NoThread { error: &error }.to_string())?;
-    let mut running = Loop { app, screen, source, desk, events, leaving: false, dirty: true, urgent: false };
+    let mut running = Loop { app, screen, source, desk, events, leaving: false, dirty: true };
     running.order(Order::Look);
     let ended = running.run().and_then(|()| running.settle());
     let newest = running.app.newest.clone();
@@ -98,8 +98,6 @@ struct Loop<S> {
     events: Receiver<Event>,
     leaving: bool,
     dirty: bool,
-    /// True if it shows what the user just did.
-    urgent: bool,
 }
 
 impl<S: Source> Loop<S> {
@@ -143,12 +141,12 @@ impl<S: Source> Loop<S> {
     /// Draws what changed, once the terminal has drawn the last picture.
     fn draw(&mut self) -> std::io::Result<()> {
         let now_ns = now_ns();
-        if self.leaving || !self.screen.is_ready(now_ns, self.urgent)? || !self.dirty {
+        if self.leaving || !self.screen.is_ready(now_ns)? || !self.dirty {
             return Ok(());
         }
         view::arrange(&mut self.app);
         let (charset, blank) = (self.app.look.charset, view::blank(&self.app));
-        (self.dirty, self.urgent) = (false, false);
+        self.dirty = false;
         self.screen.draw((charset, blank), now_ns, |buffer| view::draw_over(&self.app, buffer))
     }
 
@@ -192,7 +190,7 @@ impl<S: Source> Loop<S> {
                 if self.dirty && matches!(msg, Msg::Key(_)) {
                     view::arrange(&mut self.app);
                 }
-                (self.dirty, self.urgent) = (true, true);
+                self.dirty = true;
                 return self.message(msg);
             }
             Event::Answer(answer) => self.answer(answer),
@@ -211,7 +209,7 @@ impl<S: Source> Loop<S> {
     fn resize(&mut self) {
         let (width, height) = self.screen.measure();
         self.app.update(Msg::Resize(width, height));
-        (self.dirty, self.urgent) = (true, true);
+        self.dirty = true;
     }
 
     fn message(&mut self, msg: Msg) -> std::io::Result<()> {

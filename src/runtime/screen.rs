@@ -128,9 +128,9 @@ impl Screen {
     }
 
     /// Goes on writing; true if the last picture is drawn, as far as the terminal tells.
-    pub(super) fn is_ready(&mut self, now_ns: u64, urgent: bool) -> std::io::Result<bool> {
+    pub(super) fn is_ready(&mut self, now_ns: u64) -> std::io::Result<bool> {
         self.link.flush()?;
-        Ok(self.link.is_ready(now_ns, urgent))
+        Ok(self.link.is_ready(now_ns))
     }
 
     /// When to look again; none if nothing is left to write or draw.
@@ -165,6 +165,9 @@ impl Screen {
             self.shown.clear(area);
             self.link.write_all(b"\x1b[0m\x1b[2J")?;
             self.unknown = false;
+        }
+        if self.link.is_to_be_tried(now_ns) {
+            self.shown.doubt();
         }
         let changes = self.shown.update(&mut self.next, charset);
         self.painting = false;

@@ -104,7 +104,7 @@ const FIXES: &[Shown] = &[
         machine: kernel_memory,
         fix: "MEM-02/cgroup%3A%2Fapp.slice/F-HIGH",
         set: &[],
-        says: &[("/breaks", "3.2 GiB is unreclaimable or in use")],
+        says: &[("/breaks", "3.2 GiB is unreclaimable or active")],
     },
     Shown {
         name: "a container is raised with its pod",

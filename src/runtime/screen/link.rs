@@ -18,6 +18,8 @@ const FIRST_NS: u64 = 500_000_000;
 const LEAST_NS: u64 = 80_000_000;
 /// A terminal that has answered nothing by then is not asked again.
 const SILENT_NS: u64 = 10_000_000_000;
+/// From then on a terminal that has answered nothing is sent whole pictures until its speed is known.
+const TRY_NS: u64 = 8_000_000_000;
 /// An answer that has not come by then is lost.
 const LOST_NS: u64 = 30_000_000_000;
 
@@ -95,8 +97,8 @@ impl Link {
         self.shared.store(open > 0, Ordering::Relaxed);
     }
 
-    /// True when a picture would be drawn at once; an urgent one shows what was just done.
-    pub(super) fn is_ready(&mut self, now_ns: u64, urgent: bool) -> bool {
+    /// True when a picture would be drawn at once.
+    pub(super) fn is_ready(&mut self, now_ns: u64) -> bool {
         let waited = now_ns.saturating_sub(self.asked_ns);
         if self.answers && self.open > 0 && waited > LOST_NS {
             (self.answers, self.since_ns) = (false, now_ns);
@@ -105,9 +107,12 @@ impl Link {
         // The first picture waits for nothing.
         let waits = self.asked > 1 && (self.answers || now_ns.saturating_sub(self.since_ns) < FIRST_NS);
         self.pace.look(now_ns, self.taken, !self.is_written());
-        // The first picture with values does not wait for the one before, which has none.
-        let paced = self.answers || self.asked <= 2 || self.pace.is_drawn(now_ns, urgent);
-        self.is_written() && paced && (self.open == 0 || !waits)
+        self.is_written() && (self.answers || self.pace.is_drawn(now_ns)) && (self.open == 0 || !waits)
+    }
+
+    /// True where a whole picture would tell whether the terminal is slow: it answers nothing and took little so far.
+    pub(super) fn is_to_be_tried(&self, now_ns: u64) -> bool {
+        !self.answers && now_ns.saturating_sub(self.since_ns) > TRY_NS && self.pace.may_be_slow()
     }
 
     /// Whether all bytes are on their way.

@@ -7,8 +7,6 @@ const HOLDS: u64 = 18 << 10;
 const SLOWEST: u64 = 1 << 10;
 /// A line that is faster than this is not the slowest.
 const TRIED: u64 = SLOWEST * 3 / 2;
-/// As long as the speed is not known, a new sample waits no longer than this for the last picture.
-const PATIENCE_NS: u64 = 3_000_000_000;
 /// A line that takes more bytes a second than this is not waited for.
 const FAST: u64 = 16 << 10;
 /// One that takes fewer is waited for as if it took these.
@@ -32,8 +30,6 @@ pub(super) struct Pace {
     slow: Option<u64>,
     /// When what it took is drawn.
     drawn_ns: u64,
-    /// When it took the last picture.
-    last_ns: u64,
     /// When it was last looked at, and what it would then have held if it were only a little faster than the slowest line.
     looked_ns: u64,
     held: u64,
@@ -64,11 +60,14 @@ impl Pace {
         }
     }
 
-    /// True once what it took is drawn, as far as can be told. What was just done is shown at once while the speed is not
-    /// known.
-    pub(super) fn is_drawn(&self, now_ns: u64, urgent: bool) -> bool {
-        let waits = self.slow.is_some() || !(self.tried || urgent);
-        !waits || now_ns >= self.drawn_ns || (self.slow.is_none() && now_ns >= self.last_ns + PATIENCE_NS)
+    /// True once what it took is drawn, as far as can be told.
+    pub(super) fn is_drawn(&self, now_ns: u64) -> bool {
+        self.slow.is_none() || now_ns >= self.drawn_ns
+    }
+
+    /// True while it took so little that it may still be slow.
+    pub(super) fn may_be_slow(&self) -> bool {
+        self.slow.is_none() && !self.tried
     }
 
     /// It took bytes without being full.
@@ -76,10 +75,8 @@ impl Pace {
         if bytes > HOLDS + STEP {
             self.slow = None;
         }
-        if bytes > 0 {
-            let rate = self.slow.unwrap_or(SLOWEST);
+        if let Some(rate) = self.slow {
             self.drawn_ns = self.drawn_ns.max(now_ns).saturating_add(bytes.saturating_mul(SECOND_NS) / rate);
-            self.last_ns = now_ns;
         }
     }
 
@@ -91,8 +88,9 @@ impl Pace {
             let rate = u128::from(after.saturating_sub(before)) * u128::from(SECOND_NS) / u128::from(span);
             self.slow = Some((rate as u64).max(LEAST)).filter(|rate| *rate < FAST);
         }
-        self.drawn_ns = now_ns + HOLDS * SECOND_NS / self.slow.unwrap_or(SLOWEST);
-        self.last_ns = now_ns;
+        if let Some(rate) = self.slow {
+            self.drawn_ns = now_ns + HOLDS * SECOND_NS / rate;
+        }
     }
 }
 
@@ -110,7 +108,7 @@ mod tests {
             // Space is free in steps of a kilobyte.
             taken = sent.min(taken.max((drawn >> 10 << 10) + HOLDS));
             pace.look(now_ns, taken, taken < sent);
-            if taken == sent && pace.is_drawn(now_ns, true) {
+            if taken == sent && pace.is_drawn(now_ns) {
                 left.push(taken - drawn);
                 let Some(picture) = pictures.next() else { return left };
                 sent += picture;
@@ -139,7 +137,7 @@ mod tests {
         pace.look(0, HOLDS, true);
         pace.look(5 * SECOND_NS, HOLDS + 8000, true);
         pace.look(5 * SECOND_NS + 1000, HOLDS + 9000, false);
-        assert!(pace.is_drawn(5 * SECOND_NS + 1000, true));
+        assert!(pace.is_drawn(5 * SECOND_NS + 1000));
     }
 
     #[test]
@@ -148,9 +146,9 @@ mod tests {
         for second in 0..5 {
             pace.look(second * SECOND_NS, HOLDS + second * 1000, second < 4);
         }
-        assert!(!pace.is_drawn(22 * SECOND_NS, true));
-        assert!(pace.is_drawn(23 * SECOND_NS, true));
+        assert!(!pace.is_drawn(22 * SECOND_NS));
+        assert!(pace.is_drawn(23 * SECOND_NS));
         pace.look(23 * SECOND_NS, HOLDS + 4000 + 30_000, false);
-        assert!(pace.is_drawn(23 * SECOND_NS, true));
+        assert!(pace.is_drawn(23 * SECOND_NS));
     }
 }

@@ -40,6 +40,11 @@ impl Shown {
         self.cells.resize(usize::from(area.width) * usize::from(area.height), blank);
     }
 
+    /// Nothing that is shown is certain: all is written again.
+    pub(super) fn doubt(&mut self) {
+        self.cells.fill(UNKNOWN);
+    }
+
     /// Takes over a picture of the same area after it was scrubbed; gives the columns and rows of the cells to write, in
     /// that order, so that the terminal shows it.
     pub(super) fn update(&mut self, next: &mut Buffer, charset: Charset) -> Vec<(u16, u16)> {
