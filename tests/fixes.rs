@@ -15,7 +15,7 @@ mod worse;
 use crate::common::pty::{Session, TOPOTOP};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 /// A control group of our own that is nearly full of memory nobody can take back; gone with its process.
@@ -25,8 +25,8 @@ struct Full {
     holder: Child,
 }
 
-/// One group at a time: what is found about several may be listed in another order.
-static ALONE: Mutex<()> = Mutex::new(());
+/// Held by who needs to be alone: what is found about several groups may be listed in another order.
+static ALONE: RwLock<()> = RwLock::new(());
 
 /// Bytes of its limit.
 const LIMIT: &str = "67108864";
@@ -106,7 +106,7 @@ fn on_the_finding(full: &Full, flags: &[&str]) -> Session {
 
 #[test]
 fn a_limit_is_raised_by_keys_and_taken_back_by_one() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("raise") else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let (state, recordings) = (dir.path().join("state"), dir.path().join("recordings"));
@@ -182,7 +182,7 @@ fn recorded(recordings: &Path, group: &str) {
 
 #[test]
 fn the_answer_finding_and_dialog_are_chinese() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("zh") else { return };
     let state = tempfile::tempdir().expect("a directory");
     let state = state.path().display().to_string();
@@ -215,7 +215,7 @@ fn the_answer_finding_and_dialog_are_chinese() {
 
 #[test]
 fn nothing_is_applied_read_only() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("look") else { return };
     let state = tempfile::tempdir().expect("a directory");
     let state = state.path().join("state");

@@ -50,7 +50,7 @@ fn raise(full: &Full, state: &Path) -> String {
 
 #[test]
 fn a_limit_is_raised_in_a_script_and_taken_back() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("script") else { return };
     let state = tempfile::tempdir().expect("a directory");
     let state = &state.path().join("state");
@@ -113,7 +113,7 @@ fn taken_back(full: &Full, id: &str, state: &Path) {
 
 #[test]
 fn silence_at_the_question_is_a_no() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("asked") else { return };
     let state = tempfile::tempdir().expect("a directory");
     let state = &state.path().join("state");
@@ -136,7 +136,7 @@ fn silence_at_the_question_is_a_no() {
 
 #[test]
 fn what_is_in_force_and_changes_is_found() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("drift") else { return };
     let state = tempfile::tempdir().expect("a directory");
     let state = &state.path().join("state");
@@ -160,7 +160,7 @@ fn read_only_changes_nothing_while_it_watches_and_while_something_is_in_force() 
     if !can_trace() {
         return;
     }
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.write().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("traced") else { return };
     let state = tempfile::tempdir().expect("a directory");
     let state = &state.path().join("state");

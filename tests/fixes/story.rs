@@ -21,7 +21,9 @@ impl Words {
 }
 
 /// How the program is operated.
-trait Hand {
+trait Hand: Sync {
+    /// What it works with.
+    const NAME: &str;
     /// Goes to the screen of a number.
     fn screen(&self, session: &mut Session, number: u8);
     /// Opens the row with a text, by a filter or where its cells are, until it is shown.
@@ -37,6 +39,8 @@ trait Hand {
 struct Keys;
 
 impl Hand for Keys {
+    const NAME: &str = "keys";
+
     fn screen(&self, session: &mut Session, number: u8) {
         session.keys(&number.to_string());
     }
@@ -70,6 +74,8 @@ impl Hand for Keys {
 struct Mouse;
 
 impl Hand for Mouse {
+    const NAME: &str = "mouse";
+
     fn screen(&self, session: &mut Session, number: u8) {
         session.click(&format!(" {number} "));
     }
@@ -163,8 +169,8 @@ const ANSWERS: [&str; 10] = [
     "无法判定：",
 ];
 
-fn story(hand: &dyn Hand, size: (u16, u16), code: &str) {
-    let Some(full) = Full::new("tale") else { return };
+fn story<H: Hand>(hand: &H, size: (u16, u16), code: &str) {
+    let Some(full) = Full::new(&format!("{}-{}-{code}", H::NAME, size.0)) else { return };
     let language = locale::LANGUAGES.iter().find(|language| language.code == code).expect("a language");
     let words = Words { language };
     let dir = tempfile::tempdir().expect("a directory");
@@ -199,7 +205,7 @@ fn story(hand: &dyn Hand, size: (u16, u16), code: &str) {
 }
 
 /// The process, then the finding with its evidence.
-fn open(hand: &dyn Hand, session: &mut Session, full: &Full) {
+fn open<H: Hand>(hand: &H, session: &mut Session, full: &Full) {
     eventually("who keeps the memory", || full.keeper().is_some());
     let pid = full.keeper().expect("it is there");
     hand.screen(session, 5);
@@ -216,7 +222,7 @@ fn open(hand: &dyn Hand, session: &mut Session, full: &Full) {
 
 /// The plan of the finding that is meant: rows change places while another test has findings, and a click may have opened
 /// one of those.
-fn plan(hand: &dyn Hand, session: &mut Session, full: &Full, words: &Words) {
+fn plan<H: Hand>(hand: &H, session: &mut Session, full: &Full, words: &Words) {
     let review = format!("Enter {}", words.of(dialog::REVIEW));
     let choice = format!("{:<13} {}", "F-LIMIT", words.of(topotop_model::fix::Risk::Safe.label()));
     let button = format!("[ {} ]", words.of(dialog::BUTTON_APPLY));
@@ -225,10 +231,11 @@ fn plan(hand: &dyn Hand, session: &mut Session, full: &Full, words: &Words) {
         let text: String = screen.chars().filter(|c| !c.is_whitespace() && *c != '│').collect();
         text.contains(&format!("{}/memory.", full.name()))
     };
+    let advice = words.of(dialog::ADVICE_ALONE);
     for _ in 0..5 {
         hand.command(session, "f", &words.of(action::FIX));
         session.until("the choices or the plan", |screen| {
-            [CHANGE, &review, &button].iter().any(|text| screen.contains(*text))
+            [CHANGE, &review, &button, &advice].iter().any(|text| screen.contains(*text))
         });
         if !session.text().contains(CHANGE) && session.text().contains(&choice) {
             hand.choose(session, "\r", &choice);
@@ -260,7 +267,7 @@ fn verdict(session: &Session, words: &Words) {
     session.until("a verdict", |screen| verdicts.iter().any(|verdict| screen.contains(verdict)));
 }
 
-fn apply_and_undo(hand: &dyn Hand, session: &mut Session, full: &Full, words: &Words, measured: bool) {
+fn apply_and_undo<H: Hand>(hand: &H, session: &mut Session, full: &Full, words: &Words, measured: bool) {
     plan(hand, session, full, words);
     let apply = format!("[ {} ]", words.of(dialog::BUTTON_APPLY));
     hand.press(session, "\x1b[D\r", &apply);
@@ -283,13 +290,16 @@ fn apply_and_undo(hand: &dyn Hand, session: &mut Session, full: &Full, words: &W
     session.hides(&words.of(dialog::UNDONE));
 }
 
-fn in_every_size_and_language(hand: &dyn Hand) {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    for size in [(80, 24), (120, 40)] {
-        for code in ["en", "zh-CN"] {
-            story(hand, size, code);
+/// All at once: each waits most of the time, and has a group of its own.
+fn in_every_size_and_language<H: Hand>(hand: &H) {
+    let _alone = ALONE.read().unwrap_or_else(PoisonError::into_inner);
+    std::thread::scope(|scope| {
+        for size in [(80, 24), (120, 40)] {
+            for code in ["en", "zh-CN"] {
+                scope.spawn(move || story(hand, size, code));
+            }
         }
-    }
+    });
 }
 
 #[test]
