@@ -12,12 +12,12 @@ pub(super) struct Running {
     banned: String,
 }
 
-/// `stopped`, `running`, `running without 24,26`.
+/// `stopped`, `running`, `running, banned IRQs 24,26`.
 pub(super) fn value(root: &Root, name: &str) -> Result<String, Unread> {
     Ok(match running(root, name)? {
         None => "stopped".to_owned(),
         Some(running) if running.banned.is_empty() => "running".to_owned(),
-        Some(running) => format!("running without {}", running.banned),
+        Some(running) => format!("running, banned IRQs {}", running.banned),
     })
 }
 
@@ -75,6 +75,6 @@ mod tests {
         put(dir.path(), 50, "irqbalance", 'S', "/usr/sbin/irqbalance\0--foreground\0");
         assert_eq!(state(), "running");
         put(dir.path(), 49, "irqbalance", 'S', "irqbalance\0--banirq=26\0--banirq\x0024\0");
-        assert_eq!(state(), "running without 24,26");
+        assert_eq!(state(), "running, banned IRQs 24,26");
     }
 }

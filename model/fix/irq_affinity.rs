@@ -290,7 +290,7 @@ mod tests {
             (daemon.state, daemon.banned_irqs) = ("running".into(), Some(set("9")));
         };
         let banned = plan(&FIX, "IRQ-03", &[], balanced).expect("a plan");
-        assert_eq!(banned.steps[0].new, "running without 9,41-43");
+        assert_eq!(banned.steps[0].new, "running, banned IRQs 9,41-43");
         assert_eq!(banned.risk, Risk::Disruptive);
         let unbanned = plan(&FIX, "IRQ-03", &[("ban", "no")], balanced).expect("a plan");
         assert_eq!((unbanned.risk, unbanned.steps.len()), (Risk::Safe, 3));

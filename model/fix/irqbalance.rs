@@ -115,7 +115,7 @@ fn banned(case: &Case<'_>, by_hand: &[&Irq]) -> Result<IdSet, Refusal> {
 
 /// The step that starts or restarts it, and the equivalent commands.
 pub(super) fn start(case: &Case<'_>, banned: &IdSet) -> (Step, Vec<String>) {
-    let value = if banned.is_empty() { "running".to_owned() } else { format!("running without {banned}") };
+    let value = if banned.is_empty() { "running".to_owned() } else { format!("running, banned IRQs {banned}") };
     // Undo restores whether it ran, not its start time.
     let step = Step {
         restore: Restore::Old,
@@ -239,7 +239,7 @@ mod tests {
     fn bans_may_be_chosen() {
         let step = |ban: &str| planned(&[("ban", ban)], &installed(), |_| ()).map(|plan| plan.steps[0].new.clone());
         assert_eq!(step("none").as_deref(), Ok("running"));
-        assert_eq!(step("60-61,7").as_deref(), Ok("running without 7,60-61"));
+        assert_eq!(step("60-61,7").as_deref(), Ok("running, banned IRQs 7,60-61"));
         assert!(matches!(step("eth0"), Err(Refusal::Refused { why, .. }) if why.starts_with("invalid ban=eth0: ")));
         let all = planned(&[("ban", "none")], &installed(), |_| ()).expect("a plan");
         assert_eq!(all.kept.len(), 7, "every mask but that of the managed interrupt");
@@ -254,10 +254,10 @@ mod tests {
             planned(&[], &installed(), |frame| frame.irqs.push(irq())).expect("a plan").steps[0].new.clone()
         };
         for name in ["virtio2-req.1", "nvme0q3", "nvme12q3, nvme12q4"] {
-            assert_eq!(step(name), "running without 60", "{name}: the kernel places it");
+            assert_eq!(step(name), "running, banned IRQs 60", "{name}: the kernel places it");
         }
         for name in ["virtio2-config", "nvme0q0", "nvme0q1, eth1", "virtio2-req.x", "snd2"] {
-            assert_eq!(step(name), "running without 60,70", "{name}: custom affinity");
+            assert_eq!(step(name), "running, banned IRQs 60,70", "{name}: custom affinity");
         }
     }
 

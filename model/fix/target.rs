@@ -121,7 +121,7 @@ pub enum Target {
         /// `MemoryHigh`.
         property: String,
     },
-    /// Whether a daemon runs: `stopped`, `running`, or `running without 24,26` where it leaves interrupts alone; known
+    /// Whether a daemon runs: `stopped`, `running`, or `running, banned IRQs 24,26` where it leaves interrupts alone; known
     /// by its process, not by an exit status.
     Service {
         /// `irqbalance`.

@@ -39,7 +39,7 @@ enum Keeper {
     Nobody,
 }
 
-/// Has a daemon run, or not: `running`, `running without 24,26`, `stopped`.
+/// Has a daemon run, or not: `running`, `running, banned IRQs 24,26`, `stopped`.
 pub(super) fn write(root: &Root, name: &str, value: &str) -> Result<(), Trouble> {
     // A journal may name others.
     if name != DAEMON_OF_FIXES {
@@ -58,7 +58,7 @@ impl Place<'_> {
         if name.is_empty() || !name.chars().all(is_name) || name.starts_with(['-', '.']) {
             return Err(Trouble::invalid(name));
         }
-        match value.split_once(" without ") {
+        match value.split_once(", banned IRQs ") {
             _ if value == "stopped" => self.stop(name),
             None if value == "running" => self.start(name, &IdSet::new(), value),
             Some(("running", banned)) => {
@@ -270,7 +270,7 @@ mod tests {
         let place = place(dir.path(), &root, "tt-daemon-a");
         let state = || place.state("tt-daemon-a").expect("known");
         assert_eq!(state(), "stopped");
-        for value in ["running", "running", "running without 5,7-8", "running", "stopped", "stopped"] {
+        for value in ["running", "running", "running, banned IRQs 5,7-8", "running", "stopped", "stopped"] {
             place.write("tt-daemon-a", value).expect("done");
             assert_eq!(state(), value);
         }
@@ -299,14 +299,14 @@ mod tests {
             ),
         );
         let drop_in = at("run/systemd/system/tt-daemon-b.service.d/90-topotop.conf");
-        place.write("tt-daemon-b", "running without 24,26").expect("done");
+        place.write("tt-daemon-b", "running, banned IRQs 24,26").expect("done");
         assert!(drop_in.exists());
         let environment = fs::read_to_string(at("run/topotop-tt-daemon-b.env")).expect("a file");
         assert_eq!(environment, "IRQBALANCE_ARGS=\"--powerthresh=1 --banirq=24 --banirq=26\"\n");
         place.write("tt-daemon-b", "stopped").expect("done");
         assert!(!drop_in.exists() && !at("run/topotop-tt-daemon-b.env").exists());
         place.write("tt-daemon-b", "running").expect("done");
-        place.write("tt-daemon-b", "running without 5").expect("done");
+        place.write("tt-daemon-b", "running, banned IRQs 5").expect("done");
         place.write("tt-daemon-b", "stopped").expect("done");
         let calls = fs::read_to_string(at("calls")).expect("calls");
         let unit = "tt-daemon-b.service";
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(trouble.message, "tt-daemon-c is stopped, not running: it is masked");
         place.programs.clear();
         assert_eq!(place.write("tt-daemon-c", "running").expect_err("none").message, "tt-daemon-c is not installed");
-        for wrong in ["", "on", "running without", "running without x"] {
+        for wrong in ["", "on", "running, banned IRQs", "running, banned IRQs x"] {
             assert!(place.write("tt-daemon-c", wrong).is_err(), "{wrong}");
         }
         for name in ["", "../x", "-x", "a b"] {
