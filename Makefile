@@ -20,9 +20,9 @@ run: build ## build and start the live monitor
 build: setup
 	@$(CARGO) build --release --locked $(FEATURES)
 
-# Many tests wait for samples: two of them for each CPU.
+# Many tests wait for samples: three of them for each CPU.
 test: setup setup-test ## build; every test that needs no virtual machine, and one small virtual machine
-	@TOPOTOP_GUEST=smoke INSTA_UPDATE=no RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} $(CARGO) test --workspace --locked $(FEATURES)
+	@TOPOTOP_GUEST=smoke INSTA_UPDATE=no RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 3))} $(CARGO) test --workspace --locked $(FEATURES)
 
 # Small virtual machines, built once from Debian packages and kept in ~/.cache/topotop-guest. docs/testing.md has the tiers.
 # ARGS="one-queue quota" picks scenarios by parts of their names.

@@ -25,9 +25,14 @@ in_group() {
 }
 # Removes groups whose processes have ended.
 no_group() {
-    local name try
+    local name try pid
     for name; do
-        for try in {1..40}; do rmdir $cgroups/$name && break; sleep 0.1; done 2>/dev/null
+        # A child outlives the program that was stopped.
+        for try in {1..40}; do
+            for pid in $(cat $cgroups/$name/cgroup.procs); do kill -9 $pid; done
+            rmdir $cgroups/$name && break
+            sleep 0.1
+        done 2>/dev/null
     done
 }
 
