@@ -8,7 +8,7 @@ mod phases;
 pub(crate) mod sides;
 mod table;
 
-pub(crate) use sides::{Part, Reader};
+pub(crate) use sides::{Part, ReadSide};
 
 use crate::output::{Output, is_stdout};
 use crate::span::{self, Given};
@@ -100,7 +100,7 @@ pub(crate) fn run(
     args: &DiffArgs,
     charset: crate::config::CharsetChoice,
     judge: &judge::Settings,
-    reader: &Reader,
+    read: &ReadSide,
 ) -> Result<u8, String> {
     let format = format(args)?;
     let is_file = |path: &Path| path.is_file();
@@ -118,7 +118,7 @@ pub(crate) fn run(
         return Err(error::PHASES_FORMAT.to_string());
     }
     for report in reports.iter_mut().filter(|_| format == Format::Html) {
-        report.read_sides([&before.path, &after.path], |path, span, name| reader(path, span, name, judge))?;
+        report.read_sides([&before.path, &after.path], |path, span, name| read(path, span, name, judge))?;
     }
     let mut out = Output::create(args.output.as_deref())?;
     let written = if args.output.as_deref().is_none_or(is_stdout) {

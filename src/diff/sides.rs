@@ -13,7 +13,7 @@ pub(crate) struct Part {
 }
 
 /// Reads a span of a recording for the page; the name says which side it is.
-pub(crate) type Reader = dyn Fn(&Path, Span, &str, &judge::Settings) -> Result<Part, String>;
+pub(crate) type ReadSide = dyn Fn(&Path, Span, &str, &judge::Settings) -> Result<Part, String>;
 
 impl Report {
     /// Reads what a report says about each side.

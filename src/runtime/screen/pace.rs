@@ -5,7 +5,7 @@
 const HOLDS: u64 = 18 << 10;
 /// Bytes a second of the slowest line that pictures are made for.
 const SLOWEST: u64 = 1 << 10;
-/// A line that is faster than this is not the slowest.
+/// More bytes a second than the slowest line draws.
 const TRIED: u64 = SLOWEST * 3 / 2;
 /// A line that takes more bytes a second than this is not waited for.
 const FAST: u64 = 16 << 10;
@@ -49,7 +49,7 @@ impl Pace {
         if !more && !self.full {
             return self.took(now_ns, new);
         }
-        // What filled it tells nothing.
+        // The bytes that filled it say nothing about its speed.
         if self.full && new > 0 {
             let first = self.moves.map_or((now_ns, taken), |[first, _]| first);
             self.moves = Some([first, (now_ns, taken)]);
