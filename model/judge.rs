@@ -48,6 +48,17 @@ pub enum Standing {
     NotChecked(Vec<Unchecked>),
 }
 
+/// A rule without findings whose condition was met from the start, in too few samples to open one.
+#[derive(Clone, Copy, Debug)]
+pub struct Undecided {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The samples after which a finding would open.
+    pub needed: u64,
+    /// Its severity.
+    pub severity: Severity,
+}
+
 /// What a judgement is based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Basis {
@@ -68,6 +79,8 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     /// Every rule with its state.
     pub rules: Vec<(&'static Rule, Standing)>,
+    /// Those that need more samples: what they have seen so far may become a finding.
+    pub undecided: Vec<Undecided>,
     /// What limits the machine.
     pub bottleneck: Bottleneck,
     /// The resources of the machine; none where they were not judged.
@@ -130,14 +143,13 @@ impl Judge {
         let open: Vec<(RuleId, Subject, u64)> = self.states.iter().filter_map(opened).collect();
         let conditions = Conditions { loaded: load::is_loaded(frame), stolen: is_stolen(frame), open };
         let mut standings = Vec::with_capacity(all.len());
+        let mut undecided = Vec::new();
         for rule in all {
-            let standing = match obstacle(rule, frame, rates) {
-                Some(unchecked) => Standing::NotChecked(vec![unchecked]),
-                None => match (self.apply(rule, frame, &conditions), self.too_early(rule)) {
-                    (Standing::Quiet, Some(unchecked)) => Standing::NotChecked(vec![unchecked]),
-                    (standing, _) => standing,
-                },
+            let (standing, may_open) = match obstacle(rule, frame, rates) {
+                Some(unchecked) => (Standing::NotChecked(vec![unchecked]), None),
+                None => self.apply(rule, frame, &conditions),
             };
+            undecided.extend(may_open);
             standings.push((*rule, standing));
         }
         self.forget(frame);
@@ -151,22 +163,35 @@ impl Judge {
                 *standing = Standing::Firing;
             }
         }
-        Judgement { findings, rules: standings, bottleneck, resources, basis: Basis::Judged }
+        undecided.retain(|row| !firing.contains(&row.rule.id));
+        Judgement { findings, rules: standings, undecided, bottleneck, resources, basis: Basis::Judged }
     }
 
-    /// Why a rule without findings has too few samples to exclude any.
-    fn too_early(&self, rule: &Rule) -> Option<Unchecked> {
+    /// Why a rule without findings has too few samples to exclude any: nothing is excluded before there is an answer, and
+    /// later only what was not met from the start.
+    fn too_early(&self, rule: &Rule, may_open: Option<Undecided>) -> Option<Unchecked> {
         let needs_one = rule.pace.at_once && rule.pace.enter <= 1;
-        let needed = if needs_one { 0 } else { u64::from(rule.pace.enter.max(rule.pace.warm_up)) };
-        (self.samples < needed).then(|| {
-            let reason = text::FewSamples { count: &self.samples, needed: &needed }.to_string();
-            Unchecked { subject: Subject::Host, reason, needs: String::new() }
-        })
+        let least = if needs_one { 0 } else { u64::from(rule.pace.enter).min(bottleneck::SAMPLES) };
+        let usual = || (self.samples < least).then(|| u64::from(rule.pace.enter.max(rule.pace.warm_up)));
+        let needed = may_open.map(|row| row.needed).or_else(usual)?;
+        let reason = text::FewSamples { count: &self.samples, needed: &needed }.to_string();
+        Some(Unchecked { subject: Subject::Host, reason, needs: String::new() })
+    }
+
+    /// Whether a finding of a rule would still open among its first samples, and when first.
+    fn may_open(&self, rule: &'static Rule, gathering: Option<(u64, Severity)>) -> Option<Undecided> {
+        let own = self.states.range(Key(rule.id, Subject::Host)..).take_while(|(key, _)| key.0 == rule.id);
+        let met = own.filter_map(|(_, state)| state.opens_at(self.samples));
+        let gathered = gathering.map(|(left, severity)| (self.samples + left, severity));
+        let last = u64::from(rule.pace.of.max(rule.pace.warm_up));
+        let open = met.chain(gathered).filter(|(needed, _)| *needed > self.samples && *needed <= last);
+        let (needed, severity) = open.max_by_key(|(needed, severity)| (*severity, std::cmp::Reverse(*needed)))?;
+        Some(Undecided { rule, needed, severity })
     }
 
     /// One rule on one frame; a rule that panics loses only itself.
-    fn apply(&mut self, rule: &'static Rule, frame: &Frame, conditions: &Conditions) -> Standing {
-        let (hits, unchecked) = {
+    fn apply(&mut self, rule: &'static Rule, frame: &Frame, conditions: &Conditions) -> (Standing, Option<Undecided>) {
+        let (hits, unchecked, gathering) = {
             let mut context = RuleContext {
                 rule,
                 frame,
@@ -177,16 +202,20 @@ impl Judge {
                 before_test: false,
                 hits: Vec::new(),
                 unchecked: Vec::new(),
+                gathering: None,
             };
             if catch_unwind(AssertUnwindSafe(|| (rule.judge)(&mut context))).is_err() {
                 let reason = text::RULE_ERROR.to_string();
                 context.unchecked = vec![Unchecked { subject: Subject::Host, reason, needs: String::new() }];
-                return Standing::NotChecked(context.unchecked);
+                return (Standing::NotChecked(context.unchecked), None);
             }
-            (context.hits, context.unchecked)
+            (context.hits, context.unchecked, context.gathering)
         };
         self.fold(rule, frame, hits, conditions.stolen);
-        if unchecked.is_empty() { Standing::Quiet } else { Standing::NotChecked(unchecked) }
+        let may_open = self.may_open(rule, gathering);
+        let too_early = || self.too_early(rule, may_open).map(|row| vec![row]);
+        let unchecked = if unchecked.is_empty() { too_early() } else { Some(unchecked) };
+        (unchecked.map_or(Standing::Quiet, Standing::NotChecked), may_open)
     }
 
     fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>, stolen: bool) {

@@ -1,4 +1,4 @@
-use super::CgroupCollector;
+use super::{CALM_NS, CgroupCollector, GROWN};
 use crate::live::{Kernel, Live};
 use crate::{Collector, Cx, Demand, Root};
 use proptest::prelude::*;
@@ -209,6 +209,24 @@ fn a_limit_on_io_comes_and_goes() {
     assert_eq!((io.read_bytes_limit.get(0), io.reads_limit.value(0)), (Known::None, Some(9)));
     machine.write("sys/fs/cgroup/a.slice/io.max", b"");
     assert_eq!(machine.sample(1, true).cgroup_io.data().reads_limit.get(0), Known::None);
+}
+
+#[test]
+fn a_group_that_grows_towards_its_limit_is_followed_on_a_calm_machine() {
+    let mut machine = Machine::new(V2);
+    machine.write("sys/fs/cgroup/a.slice/memory.max", b"1000000\n");
+    let after = |machine: &mut Machine, bytes: &str| {
+        machine.write("sys/fs/cgroup/a.slice/memory.current", bytes.as_bytes());
+        machine.sample(4, false);
+        machine.collector.calm_period_ns()
+    };
+    assert_eq!(after(&mut machine, "100000\n"), CALM_NS, "how it came there is not known");
+    assert_eq!(after(&mut machine, "101900\n"), CALM_NS, "less than 2000 bytes in 4 s");
+    assert_eq!(after(&mut machine, "104000\n"), 0);
+    for _ in 1..GROWN {
+        assert_eq!(after(&mut machine, "104000\n"), 0);
+    }
+    assert_eq!(after(&mut machine, "104000\n"), CALM_NS);
 }
 
 #[test]

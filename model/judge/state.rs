@@ -39,6 +39,13 @@ impl State {
         self.open.then(|| self.opened_ns.unwrap_or_default())
     }
 
+    /// The sample at which it would open if its condition stayed met, of those since the first, and how severe.
+    pub(super) fn opens_at(&self, samples: u64) -> Option<(u64, Severity)> {
+        let (rule, hit) = (self.rule?, self.hit.as_ref()?);
+        let missed = samples.saturating_sub(u64::from(self.met.count_ones()));
+        (!self.open && self.met != 0).then_some((u64::from(rule.pace.enter) + missed, hit.severity))
+    }
+
     /// Takes in one valid sample.
     pub(super) fn step(&mut self, rule: &'static Rule, stamp: Stamp, hit: Option<Hit>) {
         self.rule = Some(rule);

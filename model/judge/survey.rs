@@ -122,6 +122,7 @@ fn check(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Se
         memory: &mut memory,
         loaded: load::is_loaded(frame),
         before_test: true,
+        gathering: None,
         open: &[],
         hits: Vec::new(),
         unchecked: Vec::new(),

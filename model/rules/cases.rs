@@ -6,6 +6,7 @@ mod p0;
 mod placement;
 mod second;
 
+use crate::bottleneck;
 use crate::frame::*;
 use crate::judge::{Judge, Judgement, Standing};
 use crate::rules::{self, Finding, Severity, report};
@@ -314,6 +315,33 @@ fn every_rule_fires_where_it_should() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Before a finding opens, its rule says when it will: no time that ends in between is long enough.
+#[test]
+fn what_will_be_found_is_undecided_until_then() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let is_open = |seconds| find(&judged_for(seconds, case.sick).findings, case.rule).is_some();
+        let opens = (1..=40).find(|seconds| is_open(*seconds)).expect("a finding");
+        for seconds in bottleneck::SAMPLES..opens {
+            let judgement = judged_for(seconds, case.sick);
+            let told = judgement.undecided.iter().find(|row| row.rule.id.as_str() == case.rule);
+            if told.map(|row| (row.needed, row.severity)) != Some((opens, case.severity)) {
+                let told = told.map(|row| (row.needed, row.severity));
+                wrong.push(format!("{} at {seconds} of {opens}: {told:?}", case.rule));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_healthy_machine_is_decided_with_its_answer() {
+    for seconds in bottleneck::SAMPLES..30 {
+        let undecided = judged_for(seconds, |_, _| ()).undecided;
+        assert!(undecided.is_empty(), "after {seconds} s: {undecided:?}");
+    }
 }
 
 /// The whole text of each finding, as `check` prints it.

@@ -29,7 +29,7 @@ pub(crate) const RULE: Rule = Rule {
     sources: &["memory.stat", "memory.max"],
     thresholds: &[SECONDS, CRITICAL, SAMPLES, CORRELATION, SLOPE],
     references: &["Documentation/admin-guide/cgroup-v2.rst"],
-    pace: Pace { enter: 3, of: 5, exit: 5, latch_seconds: 0, warm_up: 15, at_once: false },
+    pace: Pace { enter: 3, of: 5, exit: 5, latch_seconds: 0, warm_up: 17, at_once: false },
     judge,
     title,
     ..Rule::BASE
@@ -43,7 +43,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let (used, limit) = (used as f64, limit as f64);
         // Only recent samples: an earlier pause or jump must not hide steady growth.
         let series = context.remember_newest(&subject, used, MOST);
-        if (series.len() as f64) < context.limit(&SAMPLES) || used >= limit {
+        if used >= limit {
             continue;
         }
         let least = context.limit(&SLOPE) * limit;
@@ -59,8 +59,14 @@ fn judge(context: &mut RuleContext<'_>) {
         if !steady || seconds > context.limit(&SECONDS) {
             continue;
         }
+        let severity = if seconds <= context.limit(&CRITICAL) { Severity::Critical } else { Severity::Warning };
+        let missing = context.limit(&SAMPLES) - series.len() as f64;
+        if missing > 0.0 {
+            context.gathers(missing.ceil() as u64 + u64::from(context.pace().enter) - 1, severity);
+            continue;
+        }
         let hit = Hit::new(subject.clone(), 0.8)
-            .severity(if seconds <= context.limit(&CRITICAL) { Severity::Critical } else { Severity::Warning })
+            .severity(severity)
             .number(evidence::SECONDS, seconds, "s", "memory.stat")
             .number(evidence::SECONDS_LOW, trend.range(limit - used).0, "s", "memory.stat")
             .known(evidence::SECONDS_HIGH, trend.range(limit - used).1, "s", "memory.stat")

@@ -27,7 +27,8 @@ pub(crate) const RULE: Rule = Rule {
     sources: &["/proc/diskstats"],
     thresholds: &[UTILISATION, VARIATION, SECONDS, QUEUE, REQUESTS, AWAIT],
     references: &["Documentation/admin-guide/iostats.rst"],
-    pace: Pace { warm_up: 30, ..Pace::USUAL },
+    // Each hit is itself about the last half minute.
+    pace: Pace { enter: 2, of: 3, warm_up: 29, ..Pace::USUAL },
     judge,
     title,
     ..Rule::BASE
@@ -51,17 +52,24 @@ fn judge(context: &mut RuleContext<'_>) {
         let key = |what: &str| Subject::Disk(format!("{} {what}", disk.name).into());
         let by_requests = context.remember(&key("requests"), requests);
         let by_bytes = context.remember(&key("bytes"), bytes);
-        let (requests_vary, bytes_vary) = (varies(context, &by_requests), varies(context, &by_bytes));
+        let (by_requests, by_bytes) = (unbroken(context, &by_requests), unbroken(context, &by_bytes));
+        let (requests_vary, bytes_vary) = (varies(context, by_requests), varies(context, by_bytes));
         let most = context.limit(&VARIATION);
+        let virtual_disk = is_virtual(frame, disk);
+        let severity = if virtual_disk { Severity::Warning } else { Severity::Info };
+        if let Some(missing) =
+            missing(context, by_requests).filter(|_| is_flat(by_requests, most) || is_flat(by_bytes, most))
+        {
+            context.gathers(missing, severity);
+        }
         let (kind, variation) = match (requests_vary, bytes_vary) {
             (Some(share), _) if share <= most * 1.5 => ("requests", share),
             (_, Some(share)) if share <= most * 1.5 => ("bytes", share),
             _ => continue,
         };
-        let virtual_disk = is_virtual(frame, disk);
         let hit = Hit::new(Subject::Disk(Arc::clone(&disk.name)), if virtual_disk { 0.6 } else { 0.5 })
             .enters(variation <= most)
-            .severity(if virtual_disk { Severity::Warning } else { Severity::Info })
+            .severity(severity)
             .text(evidence::FLAT, kind, "/proc/diskstats")
             .number(evidence::REQUESTS, requests, "1/s", "/proc/diskstats")
             .number(evidence::BYTES, bytes, "bytes/s", "/proc/diskstats")
@@ -83,15 +91,39 @@ fn rate(reads: Option<f64>, writes: Option<f64>) -> Option<f64> {
     Some(reads? + writes?)
 }
 
-/// Variation over the required duration; none before that has passed, or if the disk was not full meanwhile.
-fn varies(context: &RuleContext<'_>, values: &[series::Point]) -> Option<f64> {
-    let seconds = context.limit(&SECONDS);
-    let from = values.last()?.0 - seconds;
-    let recent = values.get(values.partition_point(|point| point.0 < from)..)?;
-    let pause = context.frame().interval_seconds.unwrap_or(1.0).max(1.0) * 2.5;
+/// The values of the required duration; none if the disk was not full meanwhile.
+fn unbroken<'a>(context: &RuleContext<'_>, values: &'a [series::Point]) -> &'a [series::Point] {
+    let from = values.last().map_or(0.0, |newest| newest.0 - context.limit(&SECONDS));
+    let recent = values.get(values.partition_point(|point| point.0 < from)..).unwrap_or_default();
+    let pause = interval(context).max(1.0) * 2.5;
     let broken = recent.windows(2).any(|pair| matches!(pair, [a, b] if b.0 - a.0 > pause));
-    let long = recent.len() >= 10 && series::span(recent) >= seconds * 0.9;
-    (long && !broken).then(|| series::variation(recent)).flatten()
+    if broken { &[] } else { recent }
+}
+
+/// The least values and seconds that show a flat rate.
+const VALUES: usize = 10;
+const SHARE: f64 = 0.9;
+
+/// Variation over the required duration; none before that has passed.
+fn varies(context: &RuleContext<'_>, recent: &[series::Point]) -> Option<f64> {
+    let long = recent.len() >= VALUES && series::span(recent) >= context.limit(&SECONDS) * SHARE;
+    long.then(|| series::variation(recent)).flatten()
+}
+
+/// True if the few values that there are differ little.
+fn is_flat(recent: &[series::Point], most: f64) -> bool {
+    recent.len() > 2 && series::variation(recent).is_some_and(|share| share <= most)
+}
+
+/// Samples that are missing until a finding could open; none where the duration has passed.
+fn missing(context: &RuleContext<'_>, recent: &[series::Point]) -> Option<u64> {
+    let seconds = context.limit(&SECONDS) * SHARE - series::span(recent);
+    let samples = (seconds / interval(context)).ceil().max(VALUES as f64 - recent.len() as f64);
+    (samples > 0.0).then(|| samples as u64 + u64::from(context.pace().enter) - 1)
+}
+
+fn interval(context: &RuleContext<'_>) -> f64 {
+    context.frame().interval_seconds.filter(|seconds| *seconds > 0.0).unwrap_or(1.0)
 }
 
 /// True for disks of a hypervisor or a cloud.

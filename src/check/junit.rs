@@ -27,11 +27,10 @@ fn safe(text: &str) -> String {
 /// A machine: what makes `check` fail is a failure, what was not judged is skipped, an interrupted watch is an error.
 pub(super) fn suite(seen: &Seen, fails_from: Severity, out: &mut impl Write) -> io::Result<()> {
     let failures = seen.findings.iter().filter(|finding| finding.severity >= fails_from).count();
-    let is_quiet = |rule, standing: &_| matches!(standing, Standing::Quiet) && seen.lacks(rule).is_none();
-    let quiet = seen.last.rules.iter().filter(|(rule, standing)| is_quiet(rule, standing));
+    let quiet = seen.last.rules.iter().filter(|(_, standing)| matches!(standing, Standing::Quiet));
     let quiet: Vec<&str> = quiet.map(|(rule, _)| rule.id.as_str()).filter(|id| !has_finding(seen, id)).collect();
     let skipped = not_checked(seen).filter(|(rule, _)| !has_finding(seen, rule.id.as_str())).count();
-    let errors = usize::from(!seen.complete || seen.is_too_short());
+    let errors = usize::from(!seen.complete || seen.is_too_short() || seen.undecided(fails_from).next().is_some());
     let tests = seen.findings.len() + quiet.len() + skipped + errors;
     let name = if seen.name.is_empty() { "topotop".to_owned() } else { safe(&seen.name) };
     writeln!(

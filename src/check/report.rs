@@ -1,7 +1,7 @@
 //! What `check` says.
 
 use super::numbers;
-use super::watch::{Seen, Source};
+use super::watch::Seen;
 use crate::export::json::Findings;
 use crate::units;
 use serde::Serialize;
@@ -10,32 +10,19 @@ use std::io::{self, Write};
 use topotop_model::bottleneck::{Resources, SAMPLES, exclusions, sentence};
 use topotop_model::document;
 use topotop_model::fix::Offered;
-use topotop_model::judge::{Judgement, Standing};
+use topotop_model::judge::{Judgement, Standing, Undecided};
 use topotop_model::locale::check as text;
-use topotop_model::locale::judge::FewSamples;
+use topotop_model::locale::pair;
 use topotop_model::locale::screen::findings as states;
-use topotop_model::locale::{in_english, pair};
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::{padded, printable};
 
 /// Rules that could not look, with what at, and those that the time was too short for.
-pub(super) fn not_checked(seen: &Seen) -> impl Iterator<Item = (&'static Rule, Vec<Unchecked>)> {
+pub(super) fn not_checked(seen: &Seen) -> impl Iterator<Item = (&'static Rule, &[Unchecked])> {
     seen.last.rules.iter().filter_map(|(rule, standing)| match standing {
-        Standing::NotChecked(unchecked) => Some((*rule, unchecked.clone())),
-        Standing::Quiet => seen.lacks(rule).map(|(count, needed)| (*rule, vec![too_few(count, needed)])),
-        Standing::Firing => None,
+        Standing::NotChecked(unchecked) => Some((*rule, unchecked.as_slice())),
+        Standing::Quiet | Standing::Firing => None,
     })
-}
-
-/// The samples that there were and those needed, of each rule without a finding that the time was too short for.
-fn lacking(seen: &Seen) -> impl Iterator<Item = (u64, u64)> {
-    let quiet = seen.last.rules.iter().filter(|(_, standing)| !matches!(standing, Standing::Firing));
-    quiet.filter_map(|(rule, _)| seen.lacks(rule))
-}
-
-fn too_few(count: u64, needed: u64) -> Unchecked {
-    let reason = in_english(|| FewSamples { count: &count, needed: &needed }.to_string());
-    Unchecked { subject: Subject::Host, reason, needs: String::new() }
 }
 
 /// Over several recordings of one test, the machine that limits: a line of JSON.
@@ -74,12 +61,12 @@ fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         let (samples, needed) = (&last.samples, &SAMPLES);
         writeln!(out, "{}", text::TooShort { samples, needed, time: &time })?;
     }
-    let lacking: Vec<u64> = lacking(seen).map(|(_, needed)| needed).collect();
+    let undecided: Vec<&Undecided> = seen.undecided(Severity::Info).collect();
     // A time too short for the answer is reported above.
-    let is_reported = seen.is_too_short() || seen.source == Source::Recorded;
-    if let Some(needed) = lacking.iter().max().filter(|_| !is_reported) {
-        let (count, time) = (lacking.len() as u64, format!("{}s", seen.time_for(*needed)));
-        writeln!(out, "{}", text::TooShortForRules { count, time: &time })?;
+    if let Some(needed) = undecided.iter().map(|row| row.needed).max().filter(|_| !seen.is_too_short()) {
+        let rules: Vec<&str> = undecided.iter().map(|row| row.rule.id.as_str()).collect();
+        let (rules, time) = (rules.join(", "), format!("{}s", seen.time_for(needed)));
+        writeln!(out, "{}", text::TooShortForRules { rules: &rules, time: &time })?;
     }
     let answers = seen.tally.answers();
     let all: u64 = answers.iter().map(|(_, count)| count).sum();
@@ -169,7 +156,7 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n{}", text::NOT_CHECKED)?;
     }
     for (rule, unchecked) in rows {
-        for row in &unchecked {
+        for row in unchecked {
             writeln!(out, "  {:<8} {}", rule.id, printable(&unchecked_text(row)))?;
         }
     }

@@ -18,10 +18,10 @@ use topotop_model::document;
 use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
-use topotop_model::judge::{self, Judge, Judgement};
+use topotop_model::judge::{self, Judge, Judgement, Undecided};
 use topotop_model::locale::error::Signals;
 use topotop_model::locale::in_english;
-use topotop_model::rules::{Finding, Rule, RuleId, Severity, Subject};
+use topotop_model::rules::{Finding, RuleId, Severity, Subject};
 use topotop_model::{Snapshot, Window, waiting};
 
 /// Where samples come from: a capture and a recording have those that they have.
@@ -112,11 +112,10 @@ impl Seen {
         (if each > 0.0 { each } else { 1.0 } * (samples + 2) as f64).ceil() as u64
     }
 
-    /// The samples that there were and those that a rule needs before it can decide, where that is more.
-    pub(super) fn lacks(&self, rule: &Rule) -> Option<(u64, u64)> {
-        let needed = u64::from(rule.pace.enter.max(rule.pace.warm_up));
-        let count = self.tally.last().samples;
-        (self.source != Source::Captured && !rule.pace.at_once && count < needed).then_some((count, needed))
+    /// Rules without findings that saw too few samples to exclude one of at least this severity.
+    pub(super) fn undecided(&self, least: Severity) -> impl Iterator<Item = &Undecided> {
+        let counts = self.source != Source::Captured && !self.ended_by_reader;
+        self.last.undecided.iter().filter(move |row| counts && row.severity >= least)
     }
 
     pub(super) fn worst(&self) -> Option<Severity> {
@@ -129,7 +128,8 @@ impl Seen {
         let found = found || fail_on == FailOn::Limited && self.tally.was_limited();
         let answer = self.tally.last();
         let open = report::not_checked(self).next().is_some() || answer.verdict == Outcome::Inconclusive;
-        let unjudged = strict && open || self.is_too_short();
+        let is_undecided = self.undecided(fail_on.severity()).next().is_some();
+        let unjudged = strict && open || self.is_too_short() || is_undecided;
         match (found, self.complete && !unjudged) {
             (true, _) => 1,
             (false, true) => 0,
@@ -257,7 +257,7 @@ pub(crate) fn sample(
 mod tests {
     use super::{FailOn, Seen};
     use topotop_model::bottleneck::{Bottleneck, Confidence, Outcome, Resources};
-    use topotop_model::judge::{Judgement, Standing};
+    use topotop_model::judge::{Judgement, Standing, Undecided};
     use topotop_model::rules::{self, Severity};
 
     /// Every rule was checked and quiet over so many samples, and this was the answer.
@@ -286,16 +286,18 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_need_longer_are_not_checked() {
-        let lacking = |seen: &Seen| -> Vec<_> {
-            rules::ALL.iter().filter(|rule| seen.lacks(rule).is_some()).map(|rule| rule.id.as_str()).collect()
+    fn a_time_too_short_for_a_rule_that_would_fail_it_is_no_success() {
+        let status = |severity, fails_from| {
+            let mut seen = seen(Outcome::NotSaturated, Confidence::High, 12);
+            let rule = rules::find("MEM-03").expect("a rule");
+            seen.last.undecided = vec![Undecided { rule, needed: 17, severity }];
+            seen.status(FailOn::Severity(fails_from), false)
         };
-        let (short, long) =
-            (seen(Outcome::NotSaturated, Confidence::High, 12), seen(Outcome::NotSaturated, Confidence::High, 30));
-        assert!(lacking(&short).contains(&"MEM-03") && !lacking(&short).contains(&"CPU-01"), "{:?}", lacking(&short));
-        assert_eq!(lacking(&long), [""; 0], "as long as check watches by default");
-        assert_eq!((short.status(WARNING, false), short.status(WARNING, true)), (0, 2));
-        assert_eq!(short.time_for(30), 32);
+        assert_eq!(status(Severity::Warning, Severity::Warning), 2);
+        assert_eq!(status(Severity::Info, Severity::Warning), 0, "a note would fail nothing");
+        assert_eq!(status(Severity::Info, Severity::Info), 2);
+        let quiet = seen(Outcome::NotSaturated, Confidence::High, 12);
+        assert_eq!((quiet.status(WARNING, false), quiet.time_for(17)), (0, 19));
         let few = seen(Outcome::Inconclusive, Confidence::Low, 5);
         assert_eq!(few.status(WARNING, false), 2, "too few samples for an answer");
     }

@@ -3,7 +3,7 @@
 use super::machine::{Machine, Ticks, meminfo_with};
 use super::shown::{Shown, show};
 use super::work::{Group, Process, Thread};
-use super::{Case, checked, hold, last};
+use super::{Case, checked, hold, last, run, tree};
 
 const CASES: &[Case] = &[
     Case {
@@ -142,6 +142,27 @@ fn the_time_to_a_limit_is_the_same_everywhere() {
     assert!(low < of_group && of_group < high, "{low} {of_group} {high}");
     assert!((170.0..230.0).contains(&of_group), "1600 MiB at 8 MiB/s: {of_group}");
     assert!((seconds / of_group - 1.0).abs() < 0.1, "{seconds} and {of_group}");
+}
+
+/// Twelve seconds are too short for a forecast of a group that grew throughout: that is no success.
+#[test]
+fn a_rule_that_needs_longer_is_named_and_fails_the_check() {
+    let status = |machine: fn() -> Machine, seconds| {
+        let dir = tree("a short time", machine(), seconds);
+        let recording = dir.path().join("short.rec");
+        let recording = recording.to_str().expect("a path");
+        let recorded = run(&["record", "--for", "60s", "-o", recording], dir.path());
+        assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+        let checked = run(&["check", "--from", recording], dir.path());
+        let text = String::from_utf8(checked.stdout).expect("text");
+        let short = text.lines().find(|line| line.starts_with("too short for ")).unwrap_or_default().to_owned();
+        (checked.status.code(), short)
+    };
+    let said = "too short for MEM-03, whose condition held so far: use --for 19s or longer".to_owned();
+    assert_eq!(status(growing, 13), (Some(2), said));
+    assert_eq!(status(growing, 20), (Some(1), String::new()), "found");
+    let still = || in_group(Machine::small().group(&Group::memory("/db.slice", 4096, 2048, 0)), "/db.slice", 'S');
+    assert_eq!(status(still, 13), (Some(0), String::new()));
 }
 
 const MIB: u64 = 1 << 20;

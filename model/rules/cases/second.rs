@@ -81,7 +81,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-05",
         severity: Severity::Warning,
-        says: "vdb has stayed at 3006 requests/s for 30 s (±0.1%) while requests queue: probably a rate limit",
+        says: "vdb has stayed at 3003 requests/s for 30 s (±0.1%) while requests queue: probably a rate limit",
         sick: |frame, second| {
             frame.disks[0].name = "vdb".into();
             capped(frame, 3000.0 + (second % 3) as f64 * 3.0);

@@ -3,8 +3,9 @@
 use crate::frame::{Cpu, Frame};
 use crate::judge::Memory;
 use crate::locale::translated;
-use crate::rules::{Hit, Overrides, Rule, RuleId, Subject, Threshold};
+use crate::rules::{Hit, Overrides, Pace, Rule, RuleId, Severity, Subject, Threshold};
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 /// What reasons are made of.
 const TEXTS: [&str; 4] = ["input.", "judge.", "rule.", "needs."];
@@ -45,6 +46,8 @@ pub struct RuleContext<'a> {
     pub(crate) open: &'a [(RuleId, Subject, u64)],
     pub(crate) hits: Vec<Hit>,
     pub(crate) unchecked: Vec<Unchecked>,
+    /// See [`RuleContext::gathers`].
+    pub(crate) gathering: Option<(u64, Severity)>,
 }
 
 impl<'a> RuleContext<'a> {
@@ -56,6 +59,11 @@ impl<'a> RuleContext<'a> {
     /// A threshold as configured: the rule's own, or another rule's where both must agree.
     pub fn limit(&self, threshold: &Threshold) -> f64 {
         threshold.configured(self.overrides)
+    }
+
+    /// When findings of the rule open.
+    pub fn pace(&self) -> Pace {
+        self.rule.pace
     }
 
     /// True while the machine is under load.
@@ -95,6 +103,14 @@ impl<'a> RuleContext<'a> {
     /// Reports what could not be checked.
     pub fn unchecked(&mut self, subject: Subject, reason: &str, needs: &str) {
         self.unchecked.push(Unchecked { subject, reason: reason.to_owned(), needs: needs.to_owned() });
+    }
+
+    /// Reports that its condition holds so far, and that so many samples are missing to be sure.
+    pub fn gathers(&mut self, missing: u64, severity: Severity) {
+        let replaces = |(least, worst)| (severity, Reverse(missing)) > (worst, Reverse(least));
+        if self.gathering.is_none_or(replaces) {
+            self.gathering = Some((missing, severity));
+        }
     }
 
     /// Appends a value to the series of a subject and returns its newest points, at most `most`, oldest first: monotonic

@@ -123,7 +123,8 @@ impl Judgements {
         };
         let basis = if kept.stamp.seq == seq { Basis::Judged } else { Basis::Noted };
         let (resources, bottleneck) = (*kept.limits).clone();
-        Judgement { findings: kept.findings.clone(), rules: kept.rules.to_vec(), bottleneck, resources, basis }
+        let (findings, rules) = (kept.findings.clone(), kept.rules.to_vec());
+        Judgement { findings, rules, bottleneck, resources, basis, ..Judgement::default() }
     }
 
     fn thin(&mut self) {
