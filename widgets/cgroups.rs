@@ -170,6 +170,10 @@ impl Panel for Cgroups {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         if self.browser.table.stale(cx, self.folds * 4 + u64::from(self.tree) * 2 + u64::from(self.idle)) {
             let total = cx.frame.cgroups.len();

@@ -180,6 +180,10 @@ impl Panel for Cores {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         let same = self.machine.fits(cx.frame, self.grouping);
         if !same {

@@ -123,6 +123,10 @@ impl Panel for Disks {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         self.area = area;
         if self.browser.table.stale(cx, u64::from(self.idle)) {

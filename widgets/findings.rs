@@ -203,6 +203,10 @@ impl Panel for Findings {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         self.area = area;
         let variant = list::variant(cx);

@@ -158,6 +158,10 @@ impl Panel for Gaps {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         self.area = area;
         if self.table.stale(cx, 0) {

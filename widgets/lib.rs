@@ -45,6 +45,9 @@ pub trait Panel: Send {
     /// Its name in the tab bar.
     fn title(&self) -> Text;
 
+    /// The same where the bar is narrow.
+    fn tab_short(&self) -> Text;
+
     /// Prepares a frame for an area: clamps scroll, settles the selection. Draw never changes anything.
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect);
 

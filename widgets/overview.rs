@@ -43,6 +43,10 @@ impl Panel for Overview {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         if !self.machine.fits(cx.frame, Grouping::L3) {
             self.machine = Machine::new(cx.frame, Grouping::L3);

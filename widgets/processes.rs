@@ -157,6 +157,10 @@ impl Panel for Processes {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         if self.browser.table.stale(cx, self.changes) {
             let table = &mut self.browser.table;

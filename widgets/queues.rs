@@ -111,6 +111,10 @@ impl Panel for Queues {
         text::TAB
     }
 
+    fn tab_short(&self) -> Text {
+        text::TAB_SHORT
+    }
+
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         self.area = area;
         // What fits is shown whole: before a load starts, where queues go is what there is to see.

@@ -10,9 +10,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::{Frame, Topology};
 use topotop_model::locale::action;
-use topotop_model::locale::chrome::tab;
 use topotop_model::locale::screen::processes;
-use topotop_model::locale::{Text, chrome, join};
+use topotop_model::locale::{chrome, join};
 use topotop_widgets::{Charset, Role, parts};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -172,8 +171,8 @@ fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
         (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {}", name(&**panel))).collect()
     };
     let whole: Vec<String> = named(&|panel| format!("{} ", panel.title()));
-    let dense: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n}{}", short(panel.id()))).collect();
-    let short: Vec<String> = named(&|panel| short(panel.id()).to_string());
+    let dense: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n}{}", panel.tab_short())).collect();
+    let short: Vec<String> = named(&|panel| panel.tab_short().to_string());
     let own = |(at, text): (usize, &String)| if at == app.screen { text.clone() } else { format!(" {} ", at + 1) };
     let numbers: Vec<String> = whole.iter().enumerate().map(own).collect();
     let fits = |texts: &&Vec<String>| {
@@ -196,20 +195,6 @@ fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
         x = end;
     }
     placed
-}
-
-/// The short name of a screen.
-fn short(id: &str) -> Text {
-    match id {
-        "overview" => tab::OVERVIEW,
-        "cores" => tab::CORES,
-        "queues" => tab::QUEUES,
-        "cgroups" => tab::CGROUPS,
-        "processes" => tab::PROCESSES,
-        "disks" => tab::DISKS,
-        "findings" => tab::FINDINGS,
-        _ => tab::GAPS,
-    }
 }
 
 /// The screen whose tab is at a place of the terminal.
