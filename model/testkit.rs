@@ -9,6 +9,7 @@ mod locale;
 mod machine;
 mod network;
 mod processes;
+mod sockets;
 
 use crate::frame::{CollectorCost, Frame, Host, Memory, Pressure, PressureStall};
 use crate::history::History;
@@ -34,6 +35,7 @@ pub fn server_at(second: u64) -> Frame {
     cgroups::server(&mut frame, second);
     disks::server(&mut frame, second);
     processes::server(&mut frame, second);
+    sockets::server(&mut frame);
     frame.gaps.push(gap("proc/*/numa_maps", Reason::PermissionDenied, 3, "CAP_SYS_PTRACE or root"));
     frame.unread.insert(("process_memory", Reason::PermissionDenied), 3);
     frame
@@ -121,6 +123,10 @@ pub fn hostile() -> Frame {
     frame.host.kernel = Arc::clone(&evil);
     for process in &mut frame.processes {
         (process.comm, process.cgroup, process.policy) = (Arc::clone(&evil), Arc::clone(&evil), Arc::clone(&evil));
+        process.peers.iter_mut().for_each(|peer| peer.address = Arc::clone(&evil));
+        for listener in process.listen.iter_mut().flatten() {
+            (listener.address, listener.protocol) = (Arc::clone(&evil), Arc::clone(&evil));
+        }
     }
     for thread in &mut frame.threads {
         thread.comm = Arc::clone(&evil);

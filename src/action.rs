@@ -184,6 +184,7 @@ pub const TABLE: &[Row] = &[
     row(Group::Screens, Screen(6), "screen-6", &["6"], action::SCREEN_6),
     row(Group::Screens, Screen(7), "screen-7", &["7"], action::SCREEN_7),
     row(Group::Screens, Screen(8), "screen-8", &["8"], action::SCREEN_8),
+    row(Group::Screens, Screen(9), "screen-9", &["9"], action::SCREEN_9),
     row(Group::Screens, NextScreen, "next-screen", &["tab"], action::NEXT_SCREEN),
     row(Group::Screens, PreviousScreen, "previous-screen", &["shift-tab"], action::PREVIOUS_SCREEN),
     row(Group::Screens, Gaps, "gaps", &["u"], action::GAPS).hint(action::HINT_GAPS),

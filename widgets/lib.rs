@@ -21,6 +21,7 @@ pub mod processes;
 #[cfg(test)]
 mod pseudo_locale;
 pub mod queues;
+pub mod sockets;
 #[cfg(test)]
 mod testing;
 mod theme;
@@ -102,5 +103,6 @@ pub fn all() -> Vec<Box<dyn Panel>> {
         Box::new(disks::Disks::default()),
         Box::new(findings::Findings::default()),
         Box::new(gaps::Gaps::default()),
+        Box::new(sockets::Sockets::default()),
     ]
 }
