@@ -59,7 +59,7 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::File { path } => one(file::value(root, path)),
         Target::Line { path, key } => one(line::value(root, path, key)),
         Target::DirtyLimit { background } => one(dirty::value(root, *background)),
-        Target::Reclaim { path } => one(memory::value(root, path, "Linux 5.19 and cgroup v2")),
+        Target::Reclaim { path } => one(memory::value(root, path, "Linux 5.19 or later and cgroup v2")),
         Target::ForceEmpty { path } => one(memory::value(root, path, "cgroup v1")),
         Target::Affinity { pid, starttime } => threads::masks(root, *pid, *starttime),
         Target::Channels { nic } => one(nic::channels(root, nic)),

@@ -237,7 +237,7 @@ fn pairs_of_real_load_tests() {
 fn real_load_tests_that_stay_open() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pairs");
     for (before, after, reason, says) in [
-        ("alone", "crowded", "foreign_cpu", "another load started: sh uses 1.3 more cores"),
+        ("alone", "crowded", "foreign_cpu", "another workload started: sh uses 1.3 more cores"),
         ("whole", "ends", "load_ended", "after the change, the load ended too early"),
     ] {
         let sides = [before, after].map(|side| format!("{side}.rec"));

@@ -271,7 +271,7 @@ mod tests {
         let refused = |set: &[(&str, &str)]| plan(&FIX, "NIC-01", set, |_| ()).expect_err("no plan");
         assert_eq!(refused(&[("combined", "5")]), Refusal::because("invalid combined=5: use a number from 0 to 4"));
         assert_eq!(refused(&[("combined", "x")]), Refusal::because("invalid combined=x: use a number from 0 to 4"));
-        assert_eq!(refused(&[("combined", "1")]), Refusal::because("eth0 already has channels combined 1"));
+        assert_eq!(refused(&[("combined", "1")]), Refusal::because("eth0 already has these channels: combined 1"));
         assert_eq!(refused(&[("rx", "1")]), Refusal::because("eth0: the driver has no rx channels"));
         let none = "combined 0: requested channel counts would result in no RX or TX channel being configured";
         assert_eq!(refused(&[("combined", "0")]), Refusal::because(none));

@@ -222,7 +222,7 @@ pub struct Container {
 pub struct CgroupMemory {
     /// In use, page cache included.
     pub current_bytes: Known<u64>,
-    /// `current` without inactive file pages: what kubelet compares with the limit.
+    /// `current` without inactive file pages: the working set, as the kubelet computes it.
     pub working_set_bytes: Known<u64>,
     /// Its own limit.
     pub limit_bytes: Known<u64>,
@@ -255,7 +255,7 @@ pub struct CgroupMemory {
     pub unreclaimable_bytes: Known<u64>,
     /// Growth of `current` in the interval.
     pub growth_bytes_per_second: Option<f64>,
-    /// When `current` would reach the effective limit if it keeps growing; null if it does not grow. Documents use the
+    /// Time until `current` reaches the effective limit at this growth; null if it does not grow. Documents use the
     /// growth of the last half minute, as screens do.
     pub time_to_limit_seconds: Known<f64>,
     /// Lower bound of its 95 % range.

@@ -136,7 +136,7 @@ fn cause(context: &RuleContext<'_>, policy: &ClockPolicy) -> Option<String> {
             let (limit, max) = policy.limit_mhz.zip(policy.max_mhz)?;
             Some(format!("scaling_max_freq {limit:.0}/{max:.0} MHz"))
         }
-        _ => Some(format!("governor powersave ({})", policy.driver)),
+        _ => Some(format!("powersave governor ({})", policy.driver)),
     }
 }
 

@@ -90,7 +90,7 @@ fn queue() -> Vec<Evidence> {
         number("utilisation", 0.04, "fraction", "/proc/net/dev"),
         number("cpu", 17.0, "", "/proc/irq/N/effective_affinity_list"),
         number("softirq", 0.96, "fraction", "/proc/stat"),
-        words("idle", "0-16,18-63", "/proc/stat"),
+        words("free_cpus", "0-16,18-63", "/proc/stat"),
     ]
 }
 

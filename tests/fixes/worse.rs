@@ -115,7 +115,7 @@ fn applied(name: &str, more: &[&str]) -> Option<(Held, PathBuf, tempfile::TempDi
     for _ in 1..TRIES {
         let tried = applied_once(name, more)?;
         let why = document(&tried.3)["why"].as_str().unwrap_or_default().to_owned();
-        if !why.starts_with("another load") && !why.starts_with("steal time") {
+        if !why.starts_with("another workload") && !why.starts_with("steal time") {
             return Some(tried);
         }
         let (held, state, ..) = tried;

@@ -158,7 +158,7 @@ fn a_rule_that_needs_longer_is_named_and_fails_the_check() {
         let short = text.lines().find(|line| line.starts_with("too short for ")).unwrap_or_default().to_owned();
         (checked.status.code(), short)
     };
-    let said = "too short for MEM-03, whose condition held so far: use --for 19s or longer".to_owned();
+    let said = "too short for MEM-03, whose condition has held so far: use --for 19s or longer".to_owned();
     assert_eq!(status(growing, 13), (Some(2), said));
     assert_eq!(status(growing, 20), (Some(1), String::new()), "found");
     let still = || in_group(Machine::small().group(&Group::memory("/db.slice", 4096, 2048, 0)), "/db.slice", 'S');

@@ -66,7 +66,7 @@ fn a_thread_on_a_slow_core_says_so() {
     frame.processes = vec![Process { last_cpu: Known::Value(0), ..process(10, "redis-server", 0.98, 0.0) }];
     assert_eq!(
         answer(&frame).headline(),
-        "limited by thread redis-server 10 at 98%, running at 1.2 of 3.5 GHz (governor powersave)"
+        "limited by thread redis-server 10 at 98%, running at 1.2 of 3.5 GHz (powersave governor)"
     );
 }
 

@@ -36,7 +36,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-10",
         severity: Severity::Warning,
-        says: "CPU(s) 2 busy at 1200 of 3500 MHz: governor powersave (acpi-cpufreq)",
+        says: "CPU(s) 2 busy at 1200 of 3500 MHz: powersave governor (acpi-cpufreq)",
         sick: |frame, _| {
             held(frame);
             (frame.cpus[2].shares, frame.cpus[2].mhz) = (Some(shares(0.9, 0.0)), Some(1200.0));

@@ -157,7 +157,7 @@ fn packets_that_only_the_driver_counts_as_lost_are_lost() {
         nic.rx_ring = Channel { current: Known::Value(1024), max: Known::Value(4096) };
     });
     let title = find(&judgement.findings, "NIC-06").map(Finding::title);
-    assert_eq!(title.as_deref(), Some("eth0 loses 90 packets/s in its receive ring (1024 of 4096 entries)"));
+    assert_eq!(title.as_deref(), Some("eth0 loses 90 packets/s in its receive ring (size 1024, maximum 4096)"));
 }
 
 #[test]

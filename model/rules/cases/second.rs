@@ -28,7 +28,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-06",
         severity: Severity::Warning,
-        says: "eth0 loses 40 packets/s in its receive ring (256 of 4096 entries)",
+        says: "eth0 loses 40 packets/s in its receive ring (size 256, maximum 4096)",
         sick: |frame, _| {
             let nic = &mut frame.nics[0];
             (nic.rx.drops_per_second, nic.rx_missed_per_second) = (Some(41.0), Some(40.0));

@@ -55,7 +55,7 @@ fn another_load_speaks_against_worse_only() {
         })
     };
     assert_eq!(with(60_000.0, 0.02).0, "worse");
-    assert_eq!(with(60_000.0, 0.8), ("inconclusive", "another load started: rustc uses 0.8 more cores".to_owned()));
+    assert_eq!(with(60_000.0, 0.8), ("inconclusive", "another workload started: rustc uses 0.8 more cores".to_owned()));
     assert_eq!(with(150_000.0, 0.8).0, "improved");
 }
 
@@ -66,7 +66,7 @@ fn a_load_that_left_speaks_against_improved_only() {
             frame.processes = vec![Process { cpu_cores: Some(if after { 0.0 } else { 1.2 }), ..process("rustc") }];
         })
     };
-    assert_eq!(with(150_000.0), ("inconclusive", "another load stopped: rustc uses 1.2 fewer cores".to_owned()));
+    assert_eq!(with(150_000.0), ("inconclusive", "another workload stopped: rustc uses 1.2 fewer cores".to_owned()));
     assert_eq!(with(60_000.0).0, "worse");
 }
 
@@ -89,8 +89,8 @@ fn who_came_counts_beside_what_was_there_or_left() {
         })
     };
     // One that hardly ran before, and one that came when a smaller one left.
-    assert_eq!(with([0.07, 0.0], [1.6, 0.0]).1, "another load started: java uses 1.5 more cores");
-    assert_eq!(with([0.0, 0.3], [1.6, 0.0]).1, "another load started: java uses 1.6 more cores");
+    assert_eq!(with([0.07, 0.0], [1.6, 0.0]).1, "another workload started: java uses 1.5 more cores");
+    assert_eq!(with([0.0, 0.3], [1.6, 0.0]).1, "another workload started: java uses 1.6 more cores");
     // The same under another name.
     assert_eq!(with([0.0, 1.2], [1.6, 0.0]).0, "worse");
     // Beside a service that was started again in another control group.
@@ -99,7 +99,7 @@ fn who_came_counts_beside_what_was_there_or_left() {
         frame.processes =
             if after { vec![of("nginx", "/b", 0.6), of("sh", "/b", 1.2)] } else { vec![of("nginx", "/a", 1.7)] };
     });
-    assert_eq!(restarted.1, "another load started: sh uses 1.2 more cores");
+    assert_eq!(restarted.1, "another workload started: sh uses 1.2 more cores");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn who_is_held_back_by_an_io_limit_has_not_left() {
         })
     };
     assert_eq!(with(1e6).0, "improved");
-    assert_eq!(with(0.0).1, "another load stopped: fio uses 0.4 fewer cores");
+    assert_eq!(with(0.0).1, "another workload stopped: fio uses 0.4 fewer cores");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn who_waits_for_its_io_has_not_left() {
         })
     };
     assert_eq!(with(0.95, 7e4).0, "improved");
-    let left = "another load on the disks: dd -2861 MiB/s";
+    let left = "another workload uses the disks: dd -2861 MiB/s";
     assert_eq!((&*with(0.1, 7e4).1, &*with(0.95, 0.0).1), (left, left));
 }
 
@@ -185,9 +185,9 @@ fn another_load_explains_no_multiple_where_no_cpu_was_full() {
         })
     };
     assert_eq!(with(0.3, 2000.0).0, "improved");
-    assert_eq!(with(0.3, 12.0).1, "another load stopped: cron uses 0.4 fewer cores");
+    assert_eq!(with(0.3, 12.0).1, "another workload stopped: cron uses 0.4 fewer cores");
     // Of full CPUs the load may also have got what the other one had, and no more.
-    assert_eq!(with(0.95, 25.0).1, "another load stopped: cron uses 0.4 fewer cores");
+    assert_eq!(with(0.95, 25.0).1, "another workload stopped: cron uses 0.4 fewer cores");
     assert_eq!(with(0.95, 2000.0).0, "improved");
 }
 
@@ -199,7 +199,7 @@ fn another_load_on_the_disks_speaks_against_worse_only() {
             frame.processes = vec![Process { write_bytes_per_second: bytes, ..process("dd") }];
         })
     };
-    assert_eq!(with(60_000.0), ("inconclusive", "another load on the disks: dd +76 MiB/s".to_owned()));
+    assert_eq!(with(60_000.0), ("inconclusive", "another workload uses the disks: dd +76 MiB/s".to_owned()));
     assert_eq!(with(150_000.0).0, "improved");
 }
 
@@ -252,7 +252,7 @@ fn packets_of_others_speak_against_worse_only() {
             })
         };
         let (name, why) = with(700.0);
-        assert!(name == "inconclusive" && why.starts_with("another load on the network: eth"), "{name} {why}");
+        assert!(name == "inconclusive" && why.starts_with("another workload uses the network: eth"), "{name} {why}");
         assert_eq!(with(1500.0).0, "improved", "{used} {other}");
     }
     // As many fewer packets as there is less work: those are the load's.
