@@ -195,6 +195,10 @@ impl Panel for Empty {
         Text::find(&format!("screen.{}.tab", self.0)).expect("a screen")
     }
 
+    fn tab_short(&self) -> Text {
+        Text::find(&format!("screen.{}.tab_short", self.0)).expect("a screen")
+    }
+
     fn arrange(&mut self, _: &Cx<'_>, _: Rect) {}
 
     fn act(&mut self, _: Action, _: &Cx<'_>) -> Outcome {
@@ -208,7 +212,7 @@ impl Panel for Empty {
 fn titles_and_footers() {
     let mut app = app(demo::server(), Charset::Unicode);
     app.panels.clear();
-    for title in ["overview", "cores", "queues", "cgroups", "processes", "disks", "findings", "gaps"] {
+    for title in ["overview", "cores", "queues", "cgroups", "processes", "disks", "findings", "gaps", "sockets"] {
         app.panels.push(Box::new(Empty(title)));
     }
     let mut out = String::new();
