@@ -5,8 +5,8 @@
 const HOLDS: u64 = 18 << 10;
 /// Bytes a second of the slowest line that pictures are made for.
 const SLOWEST: u64 = 1 << 10;
-/// More bytes a second than the slowest line draws.
-const TRIED: u64 = SLOWEST * 3 / 2;
+/// More bytes a second than a slow line draws: a modem has less.
+const TRIED: u64 = SLOWEST * 7 / 2;
 /// A line that takes more bytes a second than this is not waited for.
 const FAST: u64 = 16 << 10;
 /// One that takes fewer is waited for as if it took these.
@@ -26,14 +26,16 @@ pub(super) struct Pace {
     full: bool,
     /// Times and bytes at which it first took some since, and last.
     moves: Option<[(u64, u64); 2]>,
+    /// The most that it has taken at once since.
+    step: u64,
     /// Bytes a second, if it is slow.
     slow: Option<u64>,
     /// When what it took is drawn.
     drawn_ns: u64,
-    /// When it was last looked at, and what it would then have held if it were only a little faster than the slowest line.
+    /// When it was last looked at, and what it would then have held if it drew [`TRIED`].
     looked_ns: u64,
     held: u64,
-    /// True once it took more than the slowest line could.
+    /// True once it took more than a slow line could.
     tried: bool,
 }
 
@@ -52,7 +54,10 @@ impl Pace {
         // The bytes that filled it say nothing about its speed.
         if self.full && new > 0 {
             let first = self.moves.map_or((now_ns, taken), |[first, _]| first);
-            self.moves = Some([first, (now_ns, taken)]);
+            self.step = if self.moves.is_some() { self.step.max(new) } else { new };
+            // The last bytes were all that was left, not all that there was room for.
+            let room = if more { taken } else { (taken - new).saturating_add(self.step) };
+            self.moves = Some([first, (now_ns, room)]);
         }
         self.full = more;
         if !more {
@@ -129,6 +134,16 @@ mod tests {
     fn a_fast_line_is_not_waited_for() {
         let left = left(1 << 20, &[3000, 8000, 7000, 9000, 200, 20_000, 300, 300]);
         assert!(left[1..].iter().all(|left| *left > 0), "{left:?}");
+    }
+
+    #[test]
+    fn what_was_left_at_the_end_is_no_slower_line() {
+        let mut pace = Pace::default();
+        pace.look(0, HOLDS, true);
+        pace.look(SECOND_NS, HOLDS + 4000, true);
+        pace.look(2 * SECOND_NS, HOLDS + 4050, false);
+        let drawn_ns = 2 * SECOND_NS + HOLDS * SECOND_NS / 4000;
+        assert!(!pace.is_drawn(drawn_ns - 1) && pace.is_drawn(drawn_ns));
     }
 
     #[test]
