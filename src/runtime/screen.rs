@@ -11,6 +11,7 @@ use link::Link;
 use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
+use rustix::fs::{Mode, OFlags};
 use shown::Shown;
 use std::fs::File;
 use std::io::Write;
@@ -46,11 +47,18 @@ pub(super) struct Screen {
     unknown: bool,
 }
 
+/// The terminal opened once more, so that a write to a slow line takes what fits instead of holding up keys: a flag on the
+/// descriptor itself would be the shell's as well.
+fn unblocked() -> std::io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/proc/self/fd/1", flags, Mode::empty())?.into())
+}
+
 impl Screen {
     /// Takes the terminal.
     pub(super) fn enter(mouse: bool, asks: Asks, now_ns: u64) -> std::io::Result<Self> {
         let tty = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-        let mut link = Link::new(tty.try_clone()?, now_ns);
+        let mut link = Link::new(unblocked().map_or_else(|_| tty.try_clone(), Ok)?, now_ns);
         terminal::enter(mouse)?;
         if asks.background {
             link.write_all(ASK_BACKGROUND)?;

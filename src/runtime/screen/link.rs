@@ -162,6 +162,7 @@ impl Write for Link {
                     self.taken += count as u64;
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             }
         }

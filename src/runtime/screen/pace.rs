@@ -24,6 +24,8 @@ pub(super) struct Pace {
     taken: u64,
     /// True from when it was full until it has taken the last byte.
     full: bool,
+    /// Since when.
+    full_ns: u64,
     /// Times and bytes at which it first took some since, and last.
     moves: Option<[(u64, u64); 2]>,
     /// The most that it has taken at once since.
@@ -47,9 +49,12 @@ impl Pace {
         let drawn = now_ns.saturating_sub(self.looked_ns).saturating_mul(TRIED) / SECOND_NS;
         self.held = self.held.saturating_sub(drawn).saturating_add(new);
         self.looked_ns = now_ns;
-        self.tried |= self.held > HOLDS;
         if !more && !self.full {
+            self.tried |= self.held > HOLDS;
             return self.took(now_ns, new);
+        }
+        if !self.full {
+            self.full_ns = now_ns;
         }
         // The bytes that filled it say nothing about its speed.
         if self.full && new > 0 {
@@ -87,15 +92,26 @@ impl Pace {
 
     /// It was full and has taken the last byte.
     fn emptied(&mut self, now_ns: u64) {
-        if let Some([(since, before), (until, after)]) = self.moves.take()
-            && let span @ SPAN_NS.. = until.saturating_sub(since)
-        {
-            let rate = u128::from(after.saturating_sub(before)) * u128::from(SECOND_NS) / u128::from(span);
-            self.slow = Some((rate as u64).max(LEAST)).filter(|rate| *rate < FAST);
+        if let Some(rate) = self.measured() {
+            self.slow = Some(rate.max(LEAST)).filter(|rate| *rate < FAST);
+            self.tried |= self.slow.is_none();
+        } else if now_ns.saturating_sub(self.full_ns) < SPAN_NS {
+            self.tried |= self.held > HOLDS;
+        } else {
+            // It is slow, and what was left went in at once: the next picture tells how slow.
+            self.held = 0;
         }
         if let Some(rate) = self.slow {
             self.drawn_ns = now_ns + HOLDS * SECOND_NS / rate;
         }
+    }
+
+    /// Bytes a second while it was full; none where they were taken at once or in too short a time.
+    fn measured(&mut self) -> Option<u64> {
+        let [(since, before), (until, after)] = self.moves.take()?;
+        let span = until.saturating_sub(since);
+        let bytes = u128::from(after.saturating_sub(before)) * u128::from(SECOND_NS);
+        (span >= SPAN_NS).then(|| (bytes / u128::from(span)) as u64)
     }
 }
 
@@ -144,6 +160,18 @@ mod tests {
         pace.look(2 * SECOND_NS, HOLDS + 4050, false);
         let drawn_ns = 2 * SECOND_NS + HOLDS * SECOND_NS / 4000;
         assert!(!pace.is_drawn(drawn_ns - 1) && pace.is_drawn(drawn_ns));
+    }
+
+    #[test]
+    fn a_slow_line_that_takes_the_rest_at_once_is_tried_again() {
+        let mut pace = Pace::default();
+        pace.look(0, HOLDS, true);
+        pace.look(3 * SECOND_NS, HOLDS + 3000, false);
+        assert!(pace.may_be_slow());
+        let mut fast = Pace::default();
+        fast.look(0, HOLDS, true);
+        fast.look(1000, HOLDS + 3000, false);
+        assert!(!fast.may_be_slow());
     }
 
     #[test]
