@@ -137,7 +137,7 @@ fn a_limit_is_raised_by_keys_and_taken_back_by_one() {
     let journal = std::fs::read_to_string(state.join("fixes.journal")).expect("a journal");
     assert!(journal.contains("\"entry\":\"intent\"") && journal.contains(&full.name()), "{journal}");
     session.keys("U");
-    session.shows("undone: everything that can be restored reads as before");
+    session.shows("undone: everything that can be restored is as before");
     assert_eq!(full.limit(), LIMIT);
     session.keys("\x1b");
     session.hides("undone: everything");

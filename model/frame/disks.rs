@@ -152,8 +152,8 @@ impl schemars::JsonSchema for WriterId {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "object", "properties": {
-            "cgroup": {"type": "string", "description": "A control group by path: known per device."},
-            "pid": {"type": "integer", "minimum": 0, "description": "A process: its writes to any disk."},
+            "cgroup": {"type": "string", "description": "A control group, by path: its writes to this disk."},
+            "pid": {"type": "integer", "minimum": 0, "description": "A process: its writes to all disks together."},
         }})
     }
 }

@@ -196,7 +196,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     assert_eq!(orders(&effects), [Order::Undo(7, Because::Asked)]);
     let undone = Reply::Undone { number: 7, why: Because::Asked, whole: true, items: Vec::new() };
     assert_eq!(reported(&app.update(Msg::Fix(undone))), [(FixState::Undone, "asked".to_owned())]);
-    assert!(text(&mut app).contains("undone: everything that can be restored reads as before"));
+    assert!(text(&mut app).contains("undone: everything that can be restored is as before"));
     assert_eq!(press(&mut app, KeyCode::Char('U')), [], "once");
 }
 
@@ -256,7 +256,7 @@ fn what_got_worse_is_undone_by_itself() {
     app.update(Msg::Fix(undone));
     let picture = text(&mut app);
     for part in
-        ["Verdict: worse", "undone: everything that can be restored reads as before (the measured result got worse)"]
+        ["Verdict: worse", "undone: everything that can be restored is as before (the measured result got worse)"]
     {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
