@@ -143,7 +143,7 @@ pub struct Plan {
     #[serde(serialize_with = "shown")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub subject: Subject,
-    /// A sentence: `Raise eth0 from 1 to 8 combined channels`; hostile where names are.
+    /// A sentence: `Raise the combined channels of eth0 from 1 to 8`; hostile where names are.
     pub title: String,
     /// What it changes.
     #[serde(rename = "changes", serialize_with = "all_shown")]

@@ -20,7 +20,7 @@ fn plan() -> Plan {
         fix: "F-CHAN",
         rule: topotop_model::rules::nic_channels::ID,
         subject: Subject::Nic("eth0".into()),
-        title: "Raise eth0 from 1 to 8 combined channels".to_owned(),
+        title: "Raise the combined channels of eth0 from 1 to 8".to_owned(),
         identity: vec![Identity::Nic { name: "eth0".into(), ifindex: 2, address: "52:54:00:12:34:56".into() }],
         steps: vec![
             Step::new("channels", Target::Channels { nic: "eth0".into() }, "combined 8"),

@@ -96,7 +96,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-07",
         severity: Severity::Info,
-        says: "beam.smp (100) waits for round trips to 10.0.0.9:5672 92% of the time: 40 requests/s, 23.00 ms each; the machine is idle",
+        says: "beam.smp (100) spends 92% of its time waiting for round trips to 10.0.0.9:5672: 40 requests/s, 23.00 ms each; the machine is idle",
         sick: |frame, _| chained(frame),
     },
     Case {
