@@ -130,7 +130,7 @@ pub(super) const FULL_NODE: Scenario = Scenario {
     expected: Expected::Finding(Finding {
         rule: "NUMA-04",
         subject: "node:1",
-        numbers: &[("foreign", 100.0, f64::INFINITY), ("fallback_free", 0.25, 1.0)],
+        numbers: &[("numa_foreign", 100.0, f64::INFINITY), ("fallback_free", 0.25, 1.0)],
         beside: &["NUMA-01", "NUMA-05"],
         ..FINDING
     }),
