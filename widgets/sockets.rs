@@ -17,8 +17,8 @@ use topotop_model::frame::{Listener, Peer, Process};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::{shared, sockets as text};
 
-/// Where gaps of sockets are.
-const FILE: &str = "proc/net";
+/// Where gaps of sockets are: which process has one is read from its descriptors.
+const FILE: &str = "proc/*/fd";
 /// Segments sent again: more than on a healthy network, and so many that throughput falls.
 const LOSSY: f64 = 0.001;
 const VERY_LOSSY: f64 = 0.01;

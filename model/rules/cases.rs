@@ -326,10 +326,10 @@ fn what_will_be_found_is_undecided_until_then() {
         let opens = (1..=40).find(|seconds| is_open(*seconds)).expect("a finding");
         for seconds in bottleneck::SAMPLES..opens {
             let judgement = judged_for(seconds, case.sick);
-            let told = judgement.undecided.iter().find(|row| row.rule.id.as_str() == case.rule);
-            if told.map(|row| (row.needed, row.severity)) != Some((opens, case.severity)) {
-                let told = told.map(|row| (row.needed, row.severity));
-                wrong.push(format!("{} at {seconds} of {opens}: {told:?}", case.rule));
+            let found = judgement.undecided.iter().find(|row| row.rule.id.as_str() == case.rule);
+            if found.map(|row| (row.needed, row.severity)) != Some((opens, case.severity)) {
+                let found = found.map(|row| (row.needed, row.severity));
+                wrong.push(format!("{} at {seconds} of {opens}: {found:?}", case.rule));
             }
         }
     }

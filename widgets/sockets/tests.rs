@@ -2,6 +2,7 @@ use super::Sockets;
 use crate::testing::{drawn, picture, style_of, survives, text, with_cx};
 use crate::{Action, Charset, Cx, Outcome, Panel, Role, Subject, Theme, demo};
 use topotop_model::frame::Frame;
+use topotop_model::{Gap, Reason};
 
 #[test]
 fn every_machine_size_and_action() {
@@ -22,6 +23,19 @@ fn pictures() {
 fn without_sockets_it_says_so() {
     let text = picture(&mut Sockets::default(), &Frame::default(), (80, 22), &[]);
     assert!(text.contains("no sockets"), "{text}");
+}
+
+#[test]
+fn sockets_that_may_not_be_read_are_not_none() {
+    let gap = Gap {
+        path: "proc/*/fd".into(),
+        reason: Reason::PermissionDenied,
+        count: 6,
+        needs: "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root".into(),
+    };
+    let frame = Frame { gaps: vec![gap], ..Frame::default() };
+    let text = picture(&mut Sockets::default(), &frame, (80, 22), &[]);
+    assert!(text.contains("CAP_SYS_PTRACE") && !text.contains("no sockets"), "{text}");
 }
 
 #[test]
