@@ -45,6 +45,7 @@ pub(crate) use series::Turns;
 pub use state::State;
 pub(crate) use state::{Held, Window};
 pub use tally::Tally;
+pub use tcp::NEAR as QUEUE_NEAR_BACKLOG;
 
 use crate::Stamp;
 use crate::frame::Frame;

@@ -32,7 +32,7 @@ const IDLE: f64 = 0.01;
 /// What holds a process up, among what it waits for.
 const CAUSE: u8 = 4;
 /// Share of segments sent again from which on packets are lost on the way: less is how TCP finds out what a link can do.
-const LOST: f64 = 0.01;
+pub const LOST: f64 = 0.01;
 /// Bytes a second from which on a connection transfers rather than asks.
 const STREAMS: f64 = 1e6;
 

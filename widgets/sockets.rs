@@ -16,12 +16,12 @@ use std::sync::Arc;
 use topotop_model::frame::{Listener, Peer, Process};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::{shared, sockets as text};
+use topotop_model::waiting::LOST;
 
 /// Where gaps of sockets are: which process has one is read from its descriptors.
 const FILE: &str = "proc/*/fd";
-/// Segments sent again: more than on a healthy network, and so many that throughput falls.
-const LOSSY: f64 = 0.001;
-const VERY_LOSSY: f64 = 0.01;
+/// Share of segments sent again that is more than on a healthy network; from `LOST` on throughput falls.
+const LOSSY: f64 = LOST / 10.0;
 
 /// A socket's place in the frame: of a process, a port that it listens on or connections to one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn traffic(peer: &Peer) -> Option<f64> {
 
 fn loss(share: f64) -> (Short, Role) {
     let role = match share {
-        share if share >= VERY_LOSSY => Role::Critical,
+        share if share >= LOST => Role::Critical,
         share if share >= LOSSY => Role::Warn,
         _ => Role::Dim,
     };
@@ -173,6 +173,13 @@ fn rows(cx: &Cx<'_>) -> (Vec<Row>, usize) {
     (rows, total)
 }
 
+/// How many rows there are, and how many processes may have more.
+fn note(cx: &Cx<'_>, shown: usize, total: usize) -> String {
+    let note = pane::count_note(cx, shown, total);
+    let unread: u64 = cx.frame.gaps.iter().filter(|gap| gap.path.starts_with(FILE)).map(|gap| gap.count).sum();
+    if unread == 0 { note } else { format!("{note} · {}", text::Unread { count: unread }) }
+}
+
 impl Sockets {
     /// The list, and namespaces below it where there is room.
     fn split(&self, cx: &Cx<'_>, area: Rect) -> (Rect, Rect) {
@@ -217,7 +224,7 @@ impl Panel for Sockets {
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let (list, below) = self.split(cx, area);
         let (shown, total) = self.browser.table.counts();
-        let note = pane::count_note(cx, shown, total);
+        let note = note(cx, shown, total);
         let name = self.browser.open().map(|id| endpoint(&id.address, id.port)).unwrap_or_default();
         let inner = self.browser.draw(cx, list, &text::TITLE, &note, &name, buf);
         if shown == 0 {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Connections per second that find a full queue.
 const OVERFLOWS: f64 = 1.0;
 /// Share of its backlog at which a queue is near it.
-const NEAR: f64 = 0.9;
+pub const NEAR: f64 = 0.9;
 /// Processes with such a queue that are looked at.
 const MOST: usize = 64;
 

@@ -5,12 +5,12 @@ use crate::parts::table::{Column, Key, Width};
 use crate::parts::units::{self, Short};
 use crate::parts::{Pen, names};
 use crate::{Cx, Role};
+use topotop_model::bottleneck::QUEUE_NEAR_BACKLOG;
 use topotop_model::frame::{Listener, Peer};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::sockets as text;
 
-/// An accept queue that is nearly full, and one that soon will be.
-const FULL: f64 = 0.9;
+/// Share of its backlog at which an accept queue fills up.
 const FILLING: f64 = 0.5;
 
 fn side(socket: &Socket<'_>) -> Text {
@@ -34,7 +34,7 @@ fn rate(format: fn(f64) -> Short, value: f64) -> (Short, Role) {
 
 fn queue(listener: &Listener, pen: &mut Pen<'_>) {
     let role = match fullness(listener) {
-        Some(share) if share >= FULL => Role::Critical,
+        Some(share) if share >= QUEUE_NEAR_BACKLOG => Role::Critical,
         Some(share) if share >= FILLING => Role::Warn,
         _ if listener.queued.is_some_and(|queued| queued > 0) => Role::Text,
         _ => Role::Dim,

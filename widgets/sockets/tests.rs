@@ -39,6 +39,15 @@ fn sockets_that_may_not_be_read_are_not_none() {
 }
 
 #[test]
+fn the_list_says_how_many_processes_may_have_more() {
+    let mut frame = demo::server();
+    let needs = "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root".into();
+    frame.gaps.push(Gap { path: "proc/*/fd".into(), reason: Reason::PermissionDenied, count: 6, needs });
+    let text = picture(&mut Sockets::default(), &frame, (80, 22), &[]);
+    assert!(text.contains("6 processes not read"), "{text}");
+}
+
+#[test]
 fn a_full_accept_queue_and_lost_segments_stand_out() {
     with_cx(&demo::server(), Charset::Unicode, |cx| {
         let theme = Theme::default_theme();

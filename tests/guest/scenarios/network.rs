@@ -129,7 +129,7 @@ pub(super) const CROWDED: &str = "for irq in $(queue_irqs); do echo 1 > /proc/ir
 pub(super) const ONE_CPU: Finding = Finding {
     rule: "IRQ-02",
     subject: "host",
-    texts: &[("shared_irq_cpus", "eth0 on cpu 1")],
+    texts: &[("shared_irq_cpus", "CPU 1 serves 4 queues of eth0")],
     groups: &["IRQ-03"],
     beside: &["IRQ-01", "NIC-02", "NIC-03", "IRQ-04"],
     ..FINDING
