@@ -10,11 +10,12 @@ const WITHIN: usize = 12;
 #[derive(Debug, Default)]
 pub(crate) struct Samples(Vec<Value>);
 
-/// A finding: the sample in which it first was a warning or worse, and its last state.
+/// A finding: the sample in which it first was a warning or worse, its last state, and all in which it was.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
     pub(crate) after: usize,
     last: &'a Value,
+    all: Vec<&'a Value>,
 }
 
 fn is_warning(finding: &Value) -> bool {
@@ -23,6 +24,15 @@ fn is_warning(finding: &Value) -> bool {
 
 fn findings(sample: &Value) -> impl Iterator<Item = &Value> {
     sample["findings"].as_array().into_iter().flatten()
+}
+
+/// Whether a finding groups that of a rule.
+fn groups(finding: &Value, rule: &str) -> bool {
+    finding["children"].as_array().into_iter().flatten().any(|child| *child == rule || child["rule"] == rule)
+}
+
+fn evidence<'a>(finding: &'a Value, name: &str) -> Option<&'a Value> {
+    finding["evidence"].as_array()?.iter().find(|row| row["name"] == name).map(|row| &row["value"])
 }
 
 impl Samples {
@@ -44,10 +54,7 @@ impl Samples {
     /// That they have a finding, its evidence, and no warning that does not belong to it.
     pub(crate) fn show(&self, wanted: &Finding) -> Outcome {
         let found = self.found(wanted.rule, wanted.subject)?;
-        for (name, least, most) in wanted.numbers {
-            let number = found.number(name)?;
-            holds((*least..=*most).contains(&number), format!("{name} is {number}, not {least} to {most}"))?;
-        }
+        found.have(wanted.numbers)?;
         for (name, part) in wanted.texts {
             let text = found.text(name)?;
             holds(text.contains(part), format!("{name} is {text:?}, without {part:?}"))?;
@@ -79,7 +86,13 @@ impl Samples {
             return Err(format!("no {rule} about {subject}…{}", self.state_of(rule)));
         };
         holds(*after <= within, format!("{rule} came after {after} samples, not within {within}"))?;
-        Ok(Found { after: *after, last })
+        Ok(Found { after: *after, last, all: all.iter().map(|(_, finding)| *finding).collect() })
+    }
+
+    /// That a rule speaks, by a finding of its own or within another one.
+    pub(crate) fn speaks(&self, rule: &str) -> Result<(), String> {
+        let is = |finding: &Value| finding["rule"] == rule || groups(finding, rule);
+        holds(self.0.iter().flat_map(findings).any(is), format!("no {rule}{}", self.state_of(rule)))
     }
 
     /// A number of a finding in each sample that has it, at any severity.
@@ -137,6 +150,22 @@ impl Samples {
 }
 
 impl Found<'_> {
+    /// That in one sample its numbers are within these ranges: a load may pause while a finding stays open.
+    fn have(&self, ranges: &[(&str, f64, f64)]) -> Result<(), String> {
+        let fits = |finding: &Value| {
+            let number = |name| evidence(finding, name).and_then(Value::as_f64);
+            ranges.iter().all(|(name, least, most)| number(name).is_some_and(|is| (*least..=*most).contains(&is)))
+        };
+        if self.all.iter().any(|finding| fits(finding)) {
+            return Ok(());
+        }
+        for (name, least, most) in ranges {
+            let number = self.number(name)?;
+            holds((*least..=*most).contains(&number), format!("{name} is {number}, not {least} to {most}"))?;
+        }
+        Err(format!("{} never has all its numbers at once", self.last["rule"]))
+    }
+
     /// A number of its evidence.
     pub(crate) fn number(&self, name: &str) -> Result<f64, String> {
         self.evidence(name)?.as_f64().ok_or_else(|| format!("{name} is no number"))
@@ -148,13 +177,11 @@ impl Found<'_> {
     }
 
     fn evidence(&self, name: &str) -> Result<&Value, String> {
-        let rows = self.last["evidence"].as_array().into_iter().flatten();
-        let row = rows.into_iter().find(|row| row["name"] == name);
-        Ok(&row.ok_or_else(|| format!("{} has no evidence {name}", self.last["rule"]))?["value"])
+        evidence(self.last, name).ok_or_else(|| format!("{} has no evidence {name}", self.last["rule"]))
     }
 
     /// Whether it groups the finding of a rule.
     fn groups(&self, rule: &str) -> bool {
-        self.last["children"].as_array().into_iter().flatten().any(|child| *child == rule || child["rule"] == rule)
+        groups(self.last, rule)
     }
 }

@@ -49,31 +49,6 @@ const CPU: &[&str] = &["quota", "systemd-quota", "idle", "offline-cpu", "isolate
 const DISK: &[&str] = &["shared-disk", "shared-disk-busy-cpus", "io-limit", "systemd-disk", "settings"];
 const KEYS: &[&str] = &["quota", "igb-channels"];
 
-/// Scenarios that have not passed yet since they are strict with one try. `make guest` runs them, CI does not.
-const UNPROVEN: &[&str] = &[
-    "appender-at-limit",
-    "cache-at-limit",
-    "cache-at-limit-v1",
-    "erlang-bound",
-    "far-memory",
-    "full-node",
-    "idle",
-    "igb-channels",
-    "interrupts",
-    "offline-cpu",
-    "plan-numa",
-    "refault",
-    "settings",
-    "shared-disk",
-    "shmem-to-its-end",
-    "spread-process",
-    "systemd-irqbalance",
-    "systemd-login",
-    "virtio-channels",
-    // MEM-02 judges the cost of reclaim, and this one reports no refaults any more.
-    "systemd-memory",
-];
-
 /// What changed files touch, by the beginning of their path; the first row that fits counts. Files in no row touch `CORE`.
 const TABLE: &[(&str, Touches)] = &[
     ("tests/guest/scenarios/disk.rs", Scenarios(DISK)),
@@ -150,7 +125,7 @@ fn check_table() -> Result<(), String> {
         Scenarios(scenarios) => Some(*scenarios),
         All | Ids => None,
     });
-    if let Some(name) = lists.chain([CORE, &[SMOKE], UNPROVEN]).flatten().find(|name| !names.contains(name)) {
+    if let Some(name) = lists.chain([CORE, &[SMOKE]]).flatten().find(|name| !names.contains(name)) {
         return Err(format!("tests/guest/selection.rs: no scenario is called {name}"));
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -168,16 +143,11 @@ fn check_table() -> Result<(), String> {
 
 /// What a change touches, then as many of the rest as the budget allows, from a place that moves with each commit.
 fn of_change() -> BTreeSet<&'static str> {
-    let is_proven = |scenario: &Scenario| !UNPROVEN.contains(&scenario.name);
-    let functional: Vec<&'static Scenario> = every()
-        .filter(|(shape, scenario)| !shape.measured && is_proven(scenario))
-        .map(|(_, scenario)| scenario)
-        .collect();
-    println!("guest: not run here, since they have not passed with one try yet: {UNPROVEN:?}");
+    let functional: Vec<&'static Scenario> =
+        every().filter(|(shape, _)| !shape.measured).map(|(_, scenario)| scenario).collect();
     let mut chosen = match changed() {
         Ok((base, files)) => {
-            let mut touched = touched(&files, &functional);
-            touched.retain(|name| !UNPROVEN.contains(name));
+            let touched = touched(&files, &functional);
             println!("guest: {} files changed since {base} touch {touched:?}", files.len());
             touched
         }

@@ -189,9 +189,9 @@ pub(super) const SETTINGS: Scenario = Scenario {
         rm /slow/log; slow_disk_requests 1280; no_slow_disk",
     samples: 24,
     expected: Expected::Check(|samples| {
-        for (rule, number) in [("MEM-06", "share"), ("NUMA-07", "scanned")] {
-            holds(!samples.series(rule, "host", number).is_empty(), format!("no {rule} about the host"))?;
-        }
+        // The full disk may be the finding, and the throttled writer a part of it.
+        samples.speaks("MEM-06")?;
+        samples.speaks("NUMA-07")?;
         // Page cache fills the small nodes from the start.
         samples.only(&["MEM-06", "NUMA-07", "NUMA-05", "IO-01", "IO-03"])
     }),
