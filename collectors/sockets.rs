@@ -4,6 +4,7 @@
 mod ask;
 mod diag;
 mod line;
+mod local;
 mod message;
 mod owners;
 mod peers;
@@ -12,14 +13,13 @@ mod text;
 
 use crate::worker::Worker;
 use crate::{Collector, Cx};
-use ask::{Answer, Asker, Job, Listener};
+use ask::{Answer, Asker, End, Job, Listener};
 pub(crate) use line::{Connection, Connections, Line};
 use message::COUNTERS;
 use owners::Target;
 pub(crate) use owners::{cpu_ns, inode};
 use peers::{Key, Process};
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use text::datagrams;
@@ -48,7 +48,7 @@ const OVERDUE_NS: u64 = 10_000_000_000;
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Which row of listening sockets.
-type ListenerKey = (Option<Process>, u64, u64, bool, (IpAddr, u16));
+type ListenerKey = (Option<Process>, u64, u64, End);
 
 /// Looks at sockets.
 #[derive(Debug, Default)]
@@ -194,23 +194,31 @@ impl SocketCollector {
         let table = draft.listeners.data_mut();
         self.listeners.begin();
         for listener in listeners {
-            let socket = &listener.socket;
-            let key = (listener.process, listener.netns, socket.inode, listener.udp, socket.local);
+            let key = (listener.process, listener.netns, listener.inode, listener.end.clone());
             let (slot, fresh) = self.listeners.slot(table, &key);
             if fresh {
-                table.inode.set(slot, socket.inode);
+                table.inode.set(slot, listener.inode);
                 table.netns.set(slot, listener.netns);
-                table.address.set(slot, &socket.local.0.to_string());
-                table.port.set(slot, u64::from(socket.local.1));
-                table.protocol.set(slot, if listener.udp { "udp" } else { "tcp" });
+                let protocol = match &listener.end {
+                    End::Tcp(address, port) | End::Udp(address, port) => {
+                        table.address.set(slot, &address.to_string());
+                        table.port.set(slot, u64::from(*port));
+                        if matches!(listener.end, End::Udp(..)) { "udp" } else { "tcp" }
+                    }
+                    End::Local(path) => {
+                        table.path.set(slot, path);
+                        "unix"
+                    }
+                };
+                table.protocol.set(slot, protocol);
                 if let Some((pid, starttime)) = listener.process {
                     table.pid.set(slot, u64::from(pid));
                     table.starttime.set(slot, starttime);
                 }
             }
-            if !listener.udp {
-                table.queued.set(slot, socket.queues.0);
-                table.backlog.set(slot, socket.queues.1);
+            if let Some((queued, backlog)) = listener.queues {
+                table.queued.set(slot, queued);
+                table.backlog.set(slot, backlog);
             }
         }
         self.listeners.finish(table, |_, _| {});

@@ -48,7 +48,7 @@ enum Rule {
 }
 
 /// The columns that may tell whose something is. All other texts are the kernel's words.
-const RULES: [(u16, &[&str], Rule); 24] = [
+const RULES: [(u16, &[&str], Rule); 25] = [
     (host::Host::ID, &["name", "boot_id"], Rule::Words),
     (processes::Processes::ID, &["comm"], Rule::Comm),
     (processes::Threads::ID, &["comm"], Rule::Comm),
@@ -69,6 +69,7 @@ const RULES: [(u16, &[&str], Rule); 24] = [
     (irqs::Irqs::ID, &["name", "device"], Rule::AroundInterface),
     (topology::PciDevices::ID, &["name"], Rule::AroundInterface),
     (sockets::Listeners::ID, &["address"], Rule::Host),
+    (sockets::Listeners::ID, &["path"], Rule::Words),
     (sockets::Peers::ID, &["address"], Rule::Host),
     (off_cpu::Waits::ID, &["peer"], Rule::Host),
     // What the user calls a number stays; where it comes from may name hosts and files.

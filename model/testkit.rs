@@ -124,7 +124,7 @@ pub fn hostile() -> Frame {
     for process in &mut frame.processes {
         (process.comm, process.cgroup, process.policy) = (Arc::clone(&evil), Arc::clone(&evil), Arc::clone(&evil));
         process.peers.iter_mut().for_each(|peer| peer.address = Arc::clone(&evil));
-        for listener in process.listen.iter_mut().flatten() {
+        for listener in process.listen.iter_mut().flatten().chain(&mut process.listen_local) {
             (listener.address, listener.protocol) = (Arc::clone(&evil), Arc::clone(&evil));
         }
     }

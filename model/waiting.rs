@@ -53,8 +53,8 @@ pub struct Waiting<'a> {
     wants: f64,
     /// The process of this machine that it waits for, if that is its peer.
     server: Option<&'a Process>,
-    /// Connections that wait to be accepted, and the port.
-    queue: Option<(u64, u16)>,
+    /// Where connections wait to be accepted.
+    queue: Option<&'a Listener>,
 }
 
 /// The process with most of the load that waits; none where nothing was sampled or everything runs.
@@ -207,18 +207,19 @@ pub fn beside<'a>(frame: &'a Frame, answer: &Bottleneck) -> Option<Waiting<'a>> 
         Outcome::Idle => waiting(frame).filter(Waiting::is_cause),
         _ => return None,
     };
-    waiting.filter(|waiting| rank(waiting.class) > rank(WaitClass::Accept)).or_else(|| queue(frame)).or(waiting)
+    let queue = queue(frame);
+    let is_behind = |waiting: &Waiting<'a>| queue.is_some_and(|queue| waiting.is_behind(queue.queue));
+    waiting.filter(|own| rank(own.class) > rank(WaitClass::Accept) && !is_behind(own)).or(queue).or(waiting)
 }
 
 /// The listening socket at which most connections wait.
 fn queue(frame: &Frame) -> Option<Waiting<'_>> {
     let sockets = frame.processes.iter().flat_map(|process| {
-        let queued =
-            move |listener: &'_ Listener| Some((listener.queued.filter(|count| *count >= QUEUED)?, listener.port));
-        process.listen.iter().flatten().filter_map(queued).map(move |queue| (process, queue))
+        let listeners = process.listen.iter().flatten().chain(&process.listen_local);
+        listeners.filter(|listener| listener.queued >= Some(QUEUED)).map(move |listener| (process, listener))
     });
     // Of several that have the same one, the first is the parent.
-    let most = sockets.rev().max_by_key(|(_, (count, _))| *count);
+    let most = sockets.rev().max_by_key(|(_, listener)| listener.queued);
     let class = WaitClass::Accept;
     most.map(|(process, queue)| Waiting {
         process,
@@ -260,6 +261,12 @@ impl Waiting<'_> {
     /// True if it is about the program of a process.
     fn is_of(&self, process: &Process) -> bool {
         self.process.comm == process.comm && self.process.cgroup == process.cgroup
+    }
+
+    /// True if it is about a client of this machine's, whose requests wait in a queue of this machine for the one that works.
+    fn is_behind(&self, queue: Option<&Listener>) -> bool {
+        let peer = peer(self.process, self.what).filter(|peer| self.class == WaitClass::Peer && !peer.inbound);
+        peer.is_some_and(|peer| self.server.is_some() || queue.is_some_and(|queue| queue.port == peer.port))
     }
 
     /// True if much is sent to the peer that it waits for, or comes from there.
@@ -304,8 +311,14 @@ impl Waiting<'_> {
                 },
             },
             WaitClass::Accept => {
-                let (count, port) = self.queue.unwrap_or_default();
-                text::AcceptQueue { count: &count, name: &name, pid, port: &port }.to_string()
+                let Some(queue) = self.queue else { return String::new() };
+                let (count, port) = (&queue.queued.unwrap_or_default(), &queue.port);
+                match printable(&queue.address) {
+                    path if queue.is_local() => {
+                        text::AcceptQueueLocal { count, name: &name, pid, path: &path }.to_string()
+                    }
+                    _ => text::AcceptQueue { count, name: &name, pid, port }.to_string(),
+                }
             }
             class if self.processes > 1 => {
                 text::WaitsSeveral { name: &name, count: &self.processes, share, what: &label(class) }.to_string()

@@ -39,8 +39,14 @@ struct Id {
     inbound: bool,
     address: Arc<str>,
     port: u16,
-    /// `tcp` or `udp` of a listener.
+    /// `tcp`, `udp` or `unix` of a listener.
     protocol: Arc<str>,
+}
+
+impl Id {
+    fn end(&self) -> String {
+        if &*self.protocol == "unix" { self.address.to_string() } else { endpoint(&self.address, self.port) }
+    }
 }
 
 /// What a row shows.
@@ -49,10 +55,15 @@ enum Socket<'a> {
     Peer(&'a Peer),
 }
 
+/// Where a process listens: ports, then paths.
+fn listeners(process: &Process) -> impl Iterator<Item = &Listener> {
+    process.listen.iter().flatten().chain(&process.listen_local)
+}
+
 fn get<'a>(cx: &Cx<'a>, row: Row) -> Option<(&'a Process, Socket<'a>)> {
     let process = cx.frame.processes.get(row.process)?;
     let socket = if row.listens {
-        Socket::Listener(process.listen.as_ref()?.get(row.at)?)
+        Socket::Listener(listeners(process).nth(row.at)?)
     } else {
         Socket::Peer(process.peers.get(row.at)?)
     };
@@ -109,7 +120,7 @@ fn endpoint(address: &str, port: u16) -> String {
 
 fn end(socket: &Socket<'_>) -> String {
     match socket {
-        Socket::Listener(row) => format!("{} {}", endpoint(&row.address, row.port), row.protocol),
+        Socket::Listener(row) => format!("{} {}", row.end(), row.protocol),
         Socket::Peer(row) if row.inbound => text::Accepted { port: &row.port, address: &row.address }.to_string(),
         Socket::Peer(row) => endpoint(&row.address, row.port),
     }
@@ -150,7 +161,7 @@ fn rows(cx: &Cx<'_>) -> (Vec<Row>, usize) {
     let mut rows = Vec::new();
     let mut total = 0;
     for (index, process) in cx.frame.processes.iter().enumerate() {
-        let listening = process.listen.as_ref().map_or(0, Vec::len);
+        let listening = listeners(process).count();
         let places = (0..process.peers.len()).map(|at| (at, false)).chain((0..listening).map(|at| (at, true)));
         for (at, listens) in places {
             total += 1;
@@ -225,7 +236,7 @@ impl Panel for Sockets {
         let (list, below) = self.split(cx, area);
         let (shown, total) = self.browser.table.counts();
         let note = note(cx, shown, total);
-        let name = self.browser.open().map(|id| endpoint(&id.address, id.port)).unwrap_or_default();
+        let name = self.browser.open().map(Id::end).unwrap_or_default();
         let inner = self.browser.draw(cx, list, &text::TITLE, &note, &name, buf);
         if shown == 0 {
             pane::empty(cx, inner, &text::SOCKETS, FILE, total, buf);

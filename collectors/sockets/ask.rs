@@ -9,6 +9,7 @@ use super::text;
 use crate::Root;
 use crate::rights::{self, Needs};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use topotop_model::{Gaps, Reason};
 
@@ -43,13 +44,24 @@ pub(super) struct Owned {
     pub(super) since_ns: u64,
 }
 
+/// Where a socket listens.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum End {
+    Tcp(IpAddr, u16),
+    Udp(IpAddr, u16),
+    /// The path of a Unix socket.
+    Local(Arc<str>),
+}
+
 /// A listening socket.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Listener {
     pub(super) process: Option<Process>,
     pub(super) netns: u64,
-    pub(super) udp: bool,
-    pub(super) socket: Socket,
+    pub(super) inode: u64,
+    pub(super) end: End,
+    /// What waits and what may wait.
+    pub(super) queues: Option<(u64, u64)>,
 }
 
 /// What was found.
@@ -74,6 +86,16 @@ pub(super) struct Asker {
     ledger: Ledger,
     shown: HashSet<Key>,
     buf: Vec<u8>,
+}
+
+/// Every listening socket: its inode, where it listens, and its queues.
+fn ends(found: &Found) -> impl Iterator<Item = (u64, End, Option<(u64, u64)>)> {
+    let tcp = |socket: &Socket| (socket.inode, End::Tcp(socket.local.0, socket.local.1), Some(socket.queues));
+    let udp = |socket: &Socket| (socket.inode, End::Udp(socket.local.0, socket.local.1), None);
+    // A socket without a port receives nothing.
+    let bound = found.udp.iter().filter(|socket| socket.local.1 > 0);
+    let local = found.local.iter().map(|local| (local.inode, End::Local(Arc::clone(&local.path)), Some(local.queues)));
+    found.listeners.iter().map(tcp).chain(bound.map(udp)).chain(local)
 }
 
 impl Asker {
@@ -203,15 +225,17 @@ impl Asker {
         answer: &mut Answer,
     ) {
         let listeners = answer.listeners.get_or_insert_default();
-        let all = found.listeners.iter().map(|socket| (false, socket));
-        // A socket without a port receives nothing.
-        let udp = found.udp.iter().filter(|socket| socket.local.1 > 0).map(|socket| (true, socket));
-        for (udp, socket) in all.chain(udp) {
-            let owners = by_inode.get(&socket.inode).filter(|owners| !owners.is_empty());
-            let owners = owners.map_or_else(|| vec![None], |owners| owners.iter().copied().map(Some).collect());
+        for (inode, end, queues) in ends(found) {
+            let owners = by_inode.get(&inode).filter(|owners| !owners.is_empty());
+            let owners = match (owners, &end) {
+                (Some(owners), _) => owners.iter().copied().map(Some).collect(),
+                // A path tells nobody which port is taken.
+                (None, End::Local(_)) => Vec::new(),
+                (None, _) => vec![None],
+            };
             for process in owners {
                 if listeners.len() < MOST_LISTENERS {
-                    listeners.push(Listener { process, netns, udp, socket: *socket });
+                    listeners.push(Listener { process, netns, inode, end: end.clone(), queues });
                 }
             }
         }
@@ -227,6 +251,9 @@ impl Asker {
         }
         if let Some(reason) = found.udp_failed {
             answer.gaps.add("INET_DIAG of UDP", reason, topotop_model::locale::needs::UDP_DIAG.english());
+        }
+        if let Some(reason) = found.local_failed {
+            answer.gaps.add("UNIX_DIAG", reason, topotop_model::locale::needs::UNIX_DIAG.english());
         }
     }
 

@@ -1,5 +1,6 @@
 //! Asks the kernel for the sockets of a network namespace (INET_DIAG): a socket stays in the namespace that its maker was in.
 
+use super::local::{self, Local};
 use super::message::{self, CLOSE, ESTABLISHED, FAMILIES, LISTEN, Socket, TCP, UDP};
 use crate::sys::netlink::{self, Failure};
 use rustix::io::Errno;
@@ -23,8 +24,11 @@ pub(super) struct Found {
     pub(super) connections: Vec<Socket>,
     /// True when there are more than were read.
     pub(super) cut: bool,
-    /// Why UDP sockets are not known: a kernel may lack that part.
+    /// Listening Unix sockets.
+    pub(super) local: Vec<Local>,
+    /// Why UDP and Unix sockets are not known: a kernel may lack that part.
     pub(super) udp_failed: Option<Reason>,
+    pub(super) local_failed: Option<Reason>,
 }
 
 /// The sockets of the namespace that this thread is in.
@@ -41,6 +45,11 @@ pub(super) fn here(most: usize) -> Result<Found, Reason> {
         }
         let room = left(&found.connections);
         found.cut |= dump((family, TCP, ESTABLISHED, true), room, &mut found.connections)?;
+    }
+    let take = |body: &[u8]| Some(Some(local::socket(body)?).filter(|socket| !socket.path.is_empty()));
+    match answers(&local::request(), most, &mut found.local, take) {
+        Ok(cut) => found.cut |= cut,
+        Err(reason) => found.local_failed = Some(reason),
     }
     Ok(found)
 }
@@ -61,22 +70,30 @@ fn dump(
     most: usize,
     into: &mut Vec<Socket>,
 ) -> Result<bool, Reason> {
+    let request = message::request(family, protocol, 1 << state, info);
+    answers(&request, most, into, |body| Some(Some(message::socket(body)?).filter(|socket| socket.state == state)))
+}
+
+/// Adds what the replies to a request are, at most so many; true when there are more.
+fn answers<T, I: IntoIterator<Item = T>>(
+    request: &[u8],
+    most: usize,
+    into: &mut Vec<T>,
+    read: impl Fn(&[u8]) -> Option<I>,
+) -> Result<bool, Reason> {
     // What is left of a cut answer dies with its socket.
     let asks = open()?;
-    let request = message::request(family, protocol, 1 << state, info);
     let (end, mut cut) = (into.len().saturating_add(most), false);
     let take = |body: &[u8]| {
-        let socket = message::socket(body).ok_or(Reason::Malformed)?;
+        let sockets = read(body).ok_or(Reason::Malformed)?;
         cut |= into.len() >= end;
         if cut {
             return Ok(ControlFlow::Break(()));
         }
-        if socket.state == state {
-            into.push(socket);
-        }
+        into.extend(sockets);
         Ok(ControlFlow::Continue(()))
     };
-    match netlink::ask(&asks, &request, message::BY_FAMILY, take) {
+    match netlink::ask(&asks, request, message::BY_FAMILY, take) {
         Ok(()) => Ok(cut),
         Err(Failure::Refused(errno)) => Err(unsupported(errno)),
         Err(Failure::Cut(reason)) => Err(reason),

@@ -5,6 +5,7 @@ use crate::{Demand, Options, Root, Sampler};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::symlink;
+use std::os::unix::net::{UnixListener, UnixStream};
 use topotop_model::derive::Deriver;
 use topotop_model::frame::{Frame, Process};
 use topotop_model::{State, Window};
@@ -24,6 +25,23 @@ fn sampled(root: Root, samples: usize, mut between: impl FnMut()) -> (Frame, Sam
 
 fn own(frame: &Frame) -> &Process {
     frame.process(std::process::id()).expect("this process")
+}
+
+#[test]
+fn a_connection_waits_at_a_path() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("a.sock");
+    let listener = UnixListener::bind(&path).expect("bound");
+    let client = UnixStream::connect(&path).expect("connected");
+    let (frame, _sampler) = sampled(Root::live().expect("a root"), 1, || {});
+    if frame.sections.listeners == State::Missing || frame.gaps.iter().any(|gap| gap.path.ends_with("_DIAG")) {
+        assert!(!frame.gaps.is_empty());
+        return;
+    }
+    let listen = &own(&frame).listen_local;
+    let found = listen.iter().find(|row| *row.address == *path.to_string_lossy()).expect("a listener");
+    assert_eq!((found.queued, &*found.protocol, found.backlog > Some(0)), (Some(1), "unix", true));
+    drop((listener, client));
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn machine(secret: &str) -> Snapshot {
     row!(mounts { dev: 2, path: "/", fs: "ext4", source: &*format!("/dev/mapper/{secret}-root") });
     row!(sysctls { name: "vm.swappiness", value: "60" });
     row!(listeners { pid: 7, address: "0.0.0.0", port: 5672, protocol: "tcp" });
+    row!(listeners { pid: 7, path: &*format!("/run/{secret}.sock"), protocol: "unix" });
     row!(peers { pid: 7, address: "10.1.2.3", port: 5432 });
     row!(peers { pid: 7, address: "2001:db8:1:2::3", port: 5432 });
     row!(metrics { name: "tps", source: &*format!("file:/var/log/{secret}.log") });

@@ -10,7 +10,8 @@ use std::cmp::Ordering;
 const IDLE: (f64, f64, f64) = (0.2, 0.2, 1000.0);
 /// Median utilisation of peers below which one full member is an imbalance.
 const PEERS: f64 = 0.5;
-/// Share of their time in run queues below which the waiting of tasks for CPUs with capacity left is not worth a word.
+/// Share of their time in run queues, and of the CPUs that are busy, below which the waiting of tasks for CPUs with capacity
+/// left is not worth a word: a few that wake up together wait for each other on a machine that is hardly used.
 const RUN_QUEUE: f64 = 0.25;
 /// The answer stands while another resource explains little more.
 const KEEPS: f64 = 0.8;
@@ -180,7 +181,7 @@ fn latency(members: &[Member]) -> Option<Resource> {
                 // Memory that is not short and still waited for is being compacted or moved.
                 ResourceKind::Memory => member.resource.subject == Some(Subject::Host),
                 // Tasks that come at random wait for CPUs as much of their time as those are busy.
-                ResourceKind::Cpus => !member.proxy && *wait >= share.map(|share| share.max(RUN_QUEUE)),
+                ResourceKind::Cpus => !member.proxy && *share >= Some(RUN_QUEUE) && wait >= share,
                 _ => false,
             }
     };

@@ -90,7 +90,8 @@ pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
 /// A process that has almost all open files that it may have, or could not have those of all connections that wait for it:
 /// one that meets its limit stops accepting, and is seldom seen at it.
 fn of_process(process: &Process) -> Option<Member> {
-    let queued = process.listen.iter().flatten().filter_map(|listener| listener.queued).total();
+    let listeners = process.listen.iter().flatten().chain(&process.listen_local);
+    let queued = listeners.filter_map(|listener| listener.queued).total();
     let wanted = |files: u64, limit: u64| files as f64 + queued as f64 >= QUEUED * limit as f64;
     let (files, limit) = (process.open_files.value()?, process.open_files_limit.value()?);
     // A queue that would just fit waits for something else.

@@ -38,7 +38,7 @@ fn near(inputs: &Inputs<'_>) -> Vec<Member> {
     let mut sockets = BTreeSet::new();
     let processes = inputs.frame.processes.iter();
     let nearest = processes.filter_map(|process| {
-        let own = process.listen.iter().flatten();
+        let own = process.listen.iter().flatten().chain(&process.listen_local);
         // Of those who share a socket the first one has it.
         let own = own.filter(|socket| sockets.insert((socket.netns, &socket.address, socket.port, &socket.protocol)));
         let near = own.filter_map(|socket| Some((socket.queued?, socket.backlog.filter(|backlog| *backlog > 0)?)));

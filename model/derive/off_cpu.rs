@@ -5,6 +5,7 @@ use crate::frame::{Frame, OffCpu, Peer, Process, WaitClass, WaitShare};
 use crate::tables::off_cpu::Waits;
 use crate::{Table, Window};
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Contended lock attempts a second from which threads of a Java virtual machine that park without a timeout are taken
@@ -79,7 +80,10 @@ fn shares(frame: &Frame, process: &Process, waits: &Waits, rows: &[usize], sampl
     let mut sums: BTreeMap<(WaitClass, Arc<str>), u64> = BTreeMap::new();
     let locked = contends(process) || is_serialised(frame, process);
     for &slot in rows {
-        let key = classify(process, waits, slot, locked);
+        let key = match classify(process, waits, slot, locked) {
+            (WaitClass::Peer, end) if is_own(process, &end) => (WaitClass::Thread, Arc::default()),
+            key => key,
+        };
         *sums.entry(key).or_default() += waits.samples.value(slot).unwrap_or_default();
     }
     let whole = sums.values().copied().total().max(samples) as f64;
@@ -188,7 +192,17 @@ fn futex(process: &Process, waits: &Waits, slot: usize, locked: bool) -> WaitCla
 
 /// True for a process that listens for connections.
 fn accepts(process: &Process) -> bool {
-    process.listen.as_ref().is_some_and(|list| !list.is_empty())
+    process.listen.as_ref().is_some_and(|list| !list.is_empty()) || !process.listen_local.is_empty()
+}
+
+/// True for a connection of a process with itself, such as that of a gateway in a server: one of its threads waits for
+/// another one.
+fn is_own(process: &Process, end: &str) -> bool {
+    let Some((address, port)) = end.rsplit_once(':') else { return false };
+    let address = address.trim_matches(['[', ']']);
+    let loops = address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let mut listeners = process.listen.iter().flatten();
+    listeners.any(|listener| port.parse() == Ok(listener.port) && (loops || *listener.address == *address))
 }
 
 /// The other end of a row's connection.
@@ -432,6 +446,20 @@ mod tests {
         let datagram = |call, outstanding| class(('S', Some(call), "udp", 0, false, outstanding, 1, 5));
         assert_eq!(datagram("recvfrom", Some(0)), WaitClass::Peer, "a connected socket has another end");
         assert_eq!((datagram("recvfrom", None), datagram("poll", None)), (WaitClass::Other, WaitClass::Other));
+    }
+
+    #[test]
+    fn a_connection_with_itself_is_waiting_for_a_thread() {
+        let process = |port, address: &str| Process {
+            listen: Some(vec![Listener { port, address: address.into(), ..Listener::default() }]),
+            ..Process::default()
+        };
+        let server = process(2379, "0.0.0.0");
+        assert!(super::is_own(&server, "127.0.0.1:2379") && super::is_own(&server, "[::1]:2379"));
+        assert!(super::is_own(&process(2379, "10.0.0.5"), "10.0.0.5:2379"));
+        for other in ["10.0.0.5:2379", "127.0.0.1:2380", "", "2379"] {
+            assert!(!super::is_own(&server, other), "{other}");
+        }
     }
 
     #[test]

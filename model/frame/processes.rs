@@ -126,6 +126,8 @@ pub struct Process {
     pub beam: Option<Beam>,
     /// Its listening sockets; absent if its sockets were not read.
     pub listen: Option<Vec<Listener>>,
+    /// Its listening Unix sockets.
+    pub listen_local: Vec<Listener>,
     /// Its connections by peer, the busiest first; empty if unknown.
     #[serde_with(skip_apply)]
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -6,18 +6,18 @@ use serde::Serialize;
 use serde_with::apply;
 use std::sync::Arc;
 
-/// A listening TCP socket or a bound UDP socket.
+/// A listening TCP or Unix socket or a bound UDP socket.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Listener {
-    /// Its port.
+    /// Its port; 0 of a Unix socket.
     pub port: u16,
-    /// `tcp` or `udp`.
+    /// `tcp`, `udp` or `unix`.
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub protocol: Arc<str>,
-    /// Its address: `0.0.0.0`, `::1`.
+    /// Its address: `0.0.0.0`, `::1`, the path of a Unix socket.
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]
     pub address: Arc<str>,
@@ -72,6 +72,22 @@ pub struct Peer {
     pub unacked: u64,
     /// Connections with an answer outstanding: data was sent after the last data received.
     pub awaited: Option<u64>,
+}
+
+impl Listener {
+    /// True for a Unix socket.
+    pub fn is_local(&self) -> bool {
+        &*self.protocol == "unix"
+    }
+
+    /// Where it listens: `0.0.0.0:80`, `[::]:80`, `/run/app.sock`.
+    pub fn end(&self) -> String {
+        match &*self.address {
+            path if self.is_local() => path.to_owned(),
+            address if address.contains(':') => format!("[{address}]:{}", self.port),
+            address => format!("{address}:{}", self.port),
+        }
+    }
 }
 
 impl Peer {

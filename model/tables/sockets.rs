@@ -19,7 +19,7 @@ table! {
 }
 
 table! {
-    /// Listening TCP sockets and unconnected UDP sockets. One row for each process that has
+    /// Listening TCP and Unix sockets and unconnected UDP sockets. One row for each process that has
     /// it open, one without a process where no owner was found.
     Listeners = 94 "listeners" {
         /// The process; unread when its owner was not found.
@@ -34,12 +34,14 @@ table! {
         address: Text = 5 (Id, None, "INET_DIAG"),
         /// Its port.
         port: Num = 6 (Id, None, "INET_DIAG"),
-        /// `tcp` or `udp`.
+        /// `tcp`, `udp` or `unix`.
         protocol: Text = 7 (Id, None, "INET_DIAG"),
         /// Connections that wait to be accepted.
         queued: Num = 8 (Gauge, Count, "INET_DIAG"),
         /// The most that may wait.
         backlog: Num = 9 (Fact, Count, "INET_DIAG"),
+        /// The path of a Unix socket; `@` before an abstract name.
+        path: Text = 10 (Id, None, "UNIX_DIAG"),
     }
 }
 

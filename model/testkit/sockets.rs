@@ -16,6 +16,8 @@ pub(super) fn server(frame: &mut Frame) {
     }
     if let Some(database) = find(frame, 7741) {
         database.listen = Some(vec![listener("10.20.0.9", 5432, 0, 4096)]);
+        let (address, protocol) = ("/run/postgresql/.s.PGSQL.5432".into(), "unix".into());
+        database.listen_local = vec![Listener { address, protocol, ..listener("", 0, 3, 4096) }];
         let brokers = Peer { connections: 24, retransmits_per_second: Some(31.0), ..busy(0.12) };
         database.peers = vec![peer(&brokers, "2001:db8::17", 5432)];
     }

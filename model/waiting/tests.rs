@@ -125,6 +125,28 @@ fn connections_that_nobody_accepts_are_reported() {
 }
 
 #[test]
+fn a_client_behind_a_full_queue_waits_for_who_accepts() {
+    let queue = |listener: Listener| Listener { queued: Some(28), ..listener };
+    let mut client = process(7, 0.6, WaitClass::Peer, 0.98);
+    client.peers = vec![peer(0.0, 0.0, 20)];
+    let mut server = process(8, 0.3, WaitClass::Sleep, 0.9);
+    let busy = Bottleneck { verdict: Outcome::NotSaturated, samples: 10, ..Bottleneck::default() };
+    let found = |client: &Process, server: &Process| {
+        let frame = Frame { processes: vec![client.clone(), server.clone()], ..Frame::default() };
+        beside(&frame, &busy).map(|found| found.sentence()).unwrap_or_default()
+    };
+    assert!(found(&client, &server).contains("10.0.0.5:5432"), "{}", found(&client, &server));
+    server.listen = Some(vec![queue(Listener { port: 5432, ..Listener::default() })]);
+    assert!(found(&client, &server).starts_with("28 connections wait for app"), "{}", found(&client, &server));
+    server.listen = Some(vec![queue(Listener { port: 80, ..Listener::default() })]);
+    assert!(found(&client, &server).contains("10.0.0.5:5432"), "another port: {}", found(&client, &server));
+    let path = Listener { protocol: "unix".into(), address: "/run/app.sock".into(), ..Listener::default() };
+    (client.off_cpu, server.listen) = (None, None);
+    server.listen_local = vec![queue(path)];
+    assert!(found(&client, &server).ends_with("to accept them on /run/app.sock"), "{}", found(&client, &server));
+}
+
+#[test]
 fn who_waits_for_a_slow_reader_makes_the_machine_idle() {
     let mut sender = process(7, 0.001, WaitClass::Peer, 0.98);
     let idle = Bottleneck { verdict: Outcome::Idle, samples: 10, ..Bottleneck::default() };

@@ -23,10 +23,8 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) 
         Some([]) => doc.pair(&text::LISTENS, shared::NONE, Role::Absent),
         Some(list) => {
             for listener in list.iter().take(MOST) {
-                let address = names::clean(&listener.address, room);
-                let open = if listener.address.contains(':') { ("[", "]") } else { ("", "") };
-                let text = format!("{}{address}{}:{} {}", open.0, open.1, listener.port, listener.protocol);
-                doc.pair(&text::LISTENS, text, Role::Text);
+                let end = names::clean(&listener.end(), room);
+                doc.pair(&text::LISTENS, format!("{end} {}", listener.protocol), Role::Text);
             }
             if list.len() > MOST {
                 doc.pair("", shared::AndMore { count: &(list.len() - MOST) }.to_string(), Role::Dim);

@@ -1,6 +1,6 @@
 //! One row in full.
 
-use super::{Id, Socket, end, endpoint, fullness, id, loss, whole};
+use super::{Id, Socket, end, fullness, id, loss, whole};
 use crate::parts::pane::Doc;
 use crate::parts::{names, units};
 use crate::{Cx, Role};
@@ -20,8 +20,8 @@ pub(super) fn doc(cx: &Cx<'_>, known: &Id) -> Doc {
     if !process.cgroup.is_empty() {
         doc.pair(&text::CGROUP, names::clean(&names::cgroup(cx, &process.cgroup), room), Role::Text);
     }
-    let listener = || process.listen.iter().flatten().map(Socket::Listener);
-    let socket = process.peers.iter().map(Socket::Peer).chain(listener()).find(|socket| id(process, socket) == *known);
+    let listeners = super::listeners(process).map(Socket::Listener);
+    let socket = process.peers.iter().map(Socket::Peer).chain(listeners).find(|socket| id(process, socket) == *known);
     match socket {
         None => doc.head(text::GONE),
         Some(Socket::Listener(listener)) => of_listener(cx, &mut doc, listener),
@@ -32,8 +32,7 @@ pub(super) fn doc(cx: &Cx<'_>, known: &Id) -> Doc {
 
 fn of_listener(cx: &Cx<'_>, doc: &mut Doc, listener: &Listener) {
     let count = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), whole);
-    let address = endpoint(&listener.address, listener.port);
-    doc.pair(&text::LISTENS_AT, format!("{} {}", names::clean(&address, 60), listener.protocol), Role::Text);
+    doc.pair(&text::LISTENS_AT, format!("{} {}", names::clean(&listener.end(), 60), listener.protocol), Role::Text);
     let role = fullness(listener).map_or(Role::Text, Role::heat);
     doc.pair(
         &text::WAITING,

@@ -45,6 +45,10 @@ fn tasks_that_wait_while_cpus_idle_are_told() {
     let held = answer(&frame);
     assert_eq!(held.verdict, Outcome::NotSaturated);
     assert_eq!(held.headline(), "nothing at its limit; tasks wait 60% of their time in run queues while CPUs are idle");
+    // A few that wake up together wait for each other on a machine that is hardly used.
+    let mut frame = machine(&[0.1, 0.1]);
+    frame.processes = (0..4).map(|at| process(10 + at, "java", 0.05, 0.7)).collect();
+    assert_eq!(answer(&frame).headline(), "nothing at its limit");
     // What comes at random queues as long as CPUs are busy: nothing strange.
     let mut frame = machine(&[0.6, 0.7, 0.6, 0.7]);
     frame.processes = (0..4).map(|at| process(10 + at, "java", 0.65, 0.5)).collect();

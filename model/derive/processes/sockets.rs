@@ -49,7 +49,9 @@ impl<'a> Sockets<'a> {
     pub(super) fn add_to(&mut self, process: &mut Process) {
         let key = (process.pid, process.starttime);
         let seen = of(&mut self.owners, key).count() > 0;
-        let listeners: Vec<Listener> = of(&mut self.listeners, key).collect();
+        let all = of(&mut self.listeners, key);
+        let (local, listeners): (Vec<Listener>, Vec<Listener>) = all.partition(Listener::is_local);
+        process.listen_local = local;
         process.listen = (seen || !listeners.is_empty()).then_some(listeners);
         process.peers.clear();
         let Some(pair) = self.pair else { return };
@@ -75,10 +77,12 @@ pub(super) fn unowned(window: &Window, processes: &[Process]) -> Vec<Listener> {
 }
 
 fn listener(table: &Listeners, slot: usize) -> Option<Listener> {
+    let path = table.path.get(slot);
+    let port = table.port.value(slot).and_then(|port| u16::try_from(port).ok());
     Some(Listener {
-        port: table.port.value(slot).and_then(|port| u16::try_from(port).ok())?,
+        port: port.or_else(|| path.map(|_| 0))?,
         protocol: table.protocol.or_empty(slot),
-        address: table.address.or_empty(slot),
+        address: path.cloned().unwrap_or_else(|| table.address.or_empty(slot)),
         netns: table.netns.value(slot).unwrap_or_default(),
         queued: table.queued.value(slot),
         backlog: table.backlog.value(slot),
