@@ -13,7 +13,7 @@ mod text;
 
 use crate::worker::Worker;
 use crate::{Collector, Cx};
-use ask::{Answer, Asker, End, Job, Listener};
+use ask::{Answer, Asker, Job, ListenAddress, Listener};
 pub(crate) use line::{Connection, Connections, Line};
 use message::COUNTERS;
 use owners::Target;
@@ -48,7 +48,7 @@ const OVERDUE_NS: u64 = 10_000_000_000;
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Which row of listening sockets.
-type ListenerKey = (Option<Process>, u64, u64, End);
+type ListenerKey = (Option<Process>, u64, u64, ListenAddress);
 
 /// Looks at sockets.
 #[derive(Debug, Default)]
@@ -194,18 +194,18 @@ impl SocketCollector {
         let table = draft.listeners.data_mut();
         self.listeners.begin();
         for listener in listeners {
-            let key = (listener.process, listener.netns, listener.inode, listener.end.clone());
+            let key = (listener.process, listener.netns, listener.inode, listener.address.clone());
             let (slot, fresh) = self.listeners.slot(table, &key);
             if fresh {
                 table.inode.set(slot, listener.inode);
                 table.netns.set(slot, listener.netns);
-                let protocol = match &listener.end {
-                    End::Tcp(address, port) | End::Udp(address, port) => {
+                let protocol = match &listener.address {
+                    ListenAddress::Tcp(address, port) | ListenAddress::Udp(address, port) => {
                         table.address.set(slot, &address.to_string());
                         table.port.set(slot, u64::from(*port));
-                        if matches!(listener.end, End::Udp(..)) { "udp" } else { "tcp" }
+                        if matches!(listener.address, ListenAddress::Udp(..)) { "udp" } else { "tcp" }
                     }
-                    End::Local(path) => {
+                    ListenAddress::Unix(path) => {
                         table.path.set(slot, path);
                         "unix"
                     }

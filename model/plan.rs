@@ -41,6 +41,8 @@ pub struct Program {
     pub pid: Option<u32>,
     /// Its listening sockets; none where they were not read.
     pub listen: Option<Vec<Listener>>,
+    /// Paths of its listening Unix sockets; hostile.
+    pub paths: Vec<String>,
     /// The listening port that most of its clients use.
     pub busiest_port: Option<u16>,
     /// Its resident memory.
@@ -58,6 +60,7 @@ impl Program {
             comm: process.comm.to_string(),
             pid: Some(process.pid),
             listen: process.listen.clone(),
+            paths: process.listen_local.iter().map(|listener| listener.address.to_string()).collect(),
             busiest_port: inbound
                 .filter(|peer| listens(peer.port))
                 .max_by_key(|peer| peer.connections)

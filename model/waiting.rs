@@ -9,6 +9,7 @@ pub use chain::{Chain, one_by_one, server};
 use chain::{peer, serial};
 use std::collections::BTreeMap;
 
+mod accept;
 mod chain;
 
 /// The least share of a process's time that is reported.
@@ -25,8 +26,6 @@ const SAMPLES: u64 = 10;
 const BEARS: f64 = 0.1;
 /// The least part of what the application with most load wants of one that is not held up by anything.
 const LEADS: f64 = 0.5;
-/// Connections that wait at a listening socket from which on those that serve are all taken.
-const QUEUED: u64 = 8;
 /// Cores from which on a process of an idle machine does some work.
 const IDLE: f64 = 0.01;
 /// What holds a process up, among what it waits for.
@@ -207,30 +206,9 @@ pub fn beside<'a>(frame: &'a Frame, answer: &Bottleneck) -> Option<Waiting<'a>> 
         Outcome::Idle => waiting(frame).filter(Waiting::is_cause),
         _ => return None,
     };
-    let queue = queue(frame);
-    let is_behind = |waiting: &Waiting<'a>| queue.is_some_and(|queue| waiting.is_behind(queue.queue));
+    let queue = accept::queue(frame);
+    let is_behind = |waiting: &Waiting<'a>| queue.is_some_and(|queue| waiting.is_behind(&queue));
     waiting.filter(|own| rank(own.class) > rank(WaitClass::Accept) && !is_behind(own)).or(queue).or(waiting)
-}
-
-/// The listening socket at which most connections wait.
-fn queue(frame: &Frame) -> Option<Waiting<'_>> {
-    let sockets = frame.processes.iter().flat_map(|process| {
-        let listeners = process.listen.iter().flatten().chain(&process.listen_local);
-        listeners.filter(|listener| listener.queued >= Some(QUEUED)).map(move |listener| (process, listener))
-    });
-    // Of several that have the same one, the first is the parent.
-    let most = sockets.rev().max_by_key(|(_, listener)| listener.queued);
-    let class = WaitClass::Accept;
-    most.map(|(process, queue)| Waiting {
-        process,
-        processes: 1,
-        class,
-        what: "",
-        share: 0.0,
-        wants: 0.0,
-        server: None,
-        queue: Some(queue),
-    })
 }
 
 /// Cores that a process used or wanted, and threads of it that waited for disks.
@@ -261,12 +239,6 @@ impl Waiting<'_> {
     /// True if it is about the program of a process.
     fn is_of(&self, process: &Process) -> bool {
         self.process.comm == process.comm && self.process.cgroup == process.cgroup
-    }
-
-    /// True if it is about a client of this machine's, whose requests wait in a queue of this machine for the one that works.
-    fn is_behind(&self, queue: Option<&Listener>) -> bool {
-        let peer = peer(self.process, self.what).filter(|peer| self.class == WaitClass::Peer && !peer.inbound);
-        peer.is_some_and(|peer| self.server.is_some() || queue.is_some_and(|queue| queue.port == peer.port))
     }
 
     /// True if much is sent to the peer that it waits for, or comes from there.

@@ -187,7 +187,7 @@ fn rows(cx: &Cx<'_>) -> (Vec<Row>, usize) {
 /// How many rows there are, and how many processes may have more.
 fn note(cx: &Cx<'_>, shown: usize, total: usize) -> String {
     let note = pane::count_note(cx, shown, total);
-    let unread: u64 = cx.frame.gaps.iter().filter(|gap| gap.path.starts_with(FILE)).map(|gap| gap.count).sum();
+    let unread: u64 = cx.frame.gaps.iter().filter(|gap| *gap.path == *FILE).map(|gap| gap.count).sum();
     if unread == 0 { note } else { format!("{note} · {}", text::Unread { count: unread }) }
 }
 

@@ -19,6 +19,9 @@ const MOST_NAMESPACES: usize = 64;
 const MOST_SOCKETS: usize = 16_384;
 /// Listening sockets, peers, and peers of one process that are reported, at most.
 const MOST_LISTENERS: usize = 4096;
+/// Unix sockets among them, at most, and processes that share one.
+const MOST_LOCAL: usize = 1024;
+const MOST_HOLDERS: usize = 4;
 const MOST_PEERS: usize = 256;
 const MOST_PEERS_EACH: usize = 8;
 /// The most connections that are listed one by one.
@@ -46,11 +49,11 @@ pub(super) struct Owned {
 
 /// Where a socket listens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum End {
+pub(super) enum ListenAddress {
     Tcp(IpAddr, u16),
     Udp(IpAddr, u16),
     /// The path of a Unix socket.
-    Local(Arc<str>),
+    Unix(Arc<str>),
 }
 
 /// A listening socket.
@@ -59,8 +62,8 @@ pub(super) struct Listener {
     pub(super) process: Option<Process>,
     pub(super) netns: u64,
     pub(super) inode: u64,
-    pub(super) end: End,
-    /// What waits and what may wait.
+    pub(super) address: ListenAddress,
+    /// Pending connections and the backlog.
     pub(super) queues: Option<(u64, u64)>,
 }
 
@@ -72,6 +75,8 @@ pub(super) struct Answer {
     /// None where no namespace could be read.
     pub(super) listeners: Option<Vec<Listener>>,
     pub(super) peers: Vec<(Key, Sum)>,
+    /// How many of the listening sockets are Unix sockets.
+    pub(super) local: usize,
     /// Connections whose processes are known.
     pub(super) connections: Vec<Connection>,
     pub(super) gaps: Gaps,
@@ -88,13 +93,36 @@ pub(super) struct Asker {
     buf: Vec<u8>,
 }
 
+/// Adds the listening sockets of a namespace for each process that has them; false where there are too many.
+fn list(netns: u64, found: &Found, by_inode: &HashMap<u64, Vec<Process>>, answer: &mut Answer) -> bool {
+    let listeners = answer.listeners.get_or_insert_default();
+    for (inode, address, queues) in listening(found) {
+        let owners = by_inode.get(&inode).filter(|owners| !owners.is_empty());
+        let local = matches!(address, ListenAddress::Unix(_));
+        let owners: Vec<_> = match owners {
+            Some(owners) => owners.iter().copied().map(Some).collect(),
+            // Unix sockets without an owner are dropped: they take no port.
+            None if local => continue,
+            None => vec![None],
+        };
+        for process in owners.into_iter().take(if local { MOST_HOLDERS } else { usize::MAX }) {
+            if listeners.len() < MOST_LISTENERS && !(local && answer.local >= MOST_LOCAL) {
+                listeners.push(Listener { process, netns, inode, address: address.clone(), queues });
+                answer.local += usize::from(local);
+            }
+        }
+    }
+    listeners.len() < MOST_LISTENERS && answer.local < MOST_LOCAL
+}
+
 /// Every listening socket: its inode, where it listens, and its queues.
-fn ends(found: &Found) -> impl Iterator<Item = (u64, End, Option<(u64, u64)>)> {
-    let tcp = |socket: &Socket| (socket.inode, End::Tcp(socket.local.0, socket.local.1), Some(socket.queues));
-    let udp = |socket: &Socket| (socket.inode, End::Udp(socket.local.0, socket.local.1), None);
+fn listening(found: &Found) -> impl Iterator<Item = (u64, ListenAddress, Option<(u64, u64)>)> {
+    let tcp = |socket: &Socket| (socket.inode, ListenAddress::Tcp(socket.local.0, socket.local.1), Some(socket.queues));
+    let udp = |socket: &Socket| (socket.inode, ListenAddress::Udp(socket.local.0, socket.local.1), None);
     // A socket without a port receives nothing.
     let bound = found.udp.iter().filter(|socket| socket.local.1 > 0);
-    let local = found.local.iter().map(|local| (local.inode, End::Local(Arc::clone(&local.path)), Some(local.queues)));
+    let local =
+        found.local.iter().map(|local| (local.inode, ListenAddress::Unix(Arc::clone(&local.path)), Some(local.queues)));
     found.listeners.iter().map(tcp).chain(bound.map(udp)).chain(local)
 }
 
@@ -224,25 +252,11 @@ impl Asker {
         by_inode: &HashMap<u64, Vec<Process>>,
         answer: &mut Answer,
     ) {
-        let listeners = answer.listeners.get_or_insert_default();
-        for (inode, end, queues) in ends(found) {
-            let owners = by_inode.get(&inode).filter(|owners| !owners.is_empty());
-            let owners = match (owners, &end) {
-                (Some(owners), _) => owners.iter().copied().map(Some).collect(),
-                // A path tells nobody which port is taken.
-                (None, End::Local(_)) => Vec::new(),
-                (None, _) => vec![None],
-            };
-            for process in owners {
-                if listeners.len() < MOST_LISTENERS {
-                    listeners.push(Listener { process, netns, inode, end: end.clone(), queues });
-                }
-            }
-        }
+        let complete = list(netns, found, by_inode, answer);
         let ports: HashSet<u16> = found.listeners.iter().map(|socket| socket.local.1).collect();
         self.ledger.add(netns, &found.connections, found.cut, |port| ports.contains(&port), by_inode);
         connected((netns, through), found, &ports, by_inode, &mut answer.connections);
-        if found.cut || listeners.len() >= MOST_LISTENERS {
+        if found.cut || found.local_cut || !complete {
             answer.gaps.add(
                 "sockets beyond the first",
                 Reason::TimedOut,

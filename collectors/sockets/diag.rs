@@ -22,8 +22,10 @@ pub(super) struct Found {
     pub(super) udp: Vec<Socket>,
     /// Connections.
     pub(super) connections: Vec<Socket>,
-    /// True when there are more than were read.
+    /// True when there are more TCP and UDP sockets than were read.
     pub(super) cut: bool,
+    /// True when there are more listening Unix sockets than were read.
+    pub(super) local_cut: bool,
     /// Listening Unix sockets.
     pub(super) local: Vec<Local>,
     /// Why UDP and Unix sockets are not known: a kernel may lack that part.
@@ -48,7 +50,7 @@ pub(super) fn here(most: usize) -> Result<Found, Reason> {
     }
     let take = |body: &[u8]| Some(Some(local::socket(body)?).filter(|socket| !socket.path.is_empty()));
     match answers(&local::request(), most, &mut found.local, take) {
-        Ok(cut) => found.cut |= cut,
+        Ok(cut) => found.local_cut = cut,
         Err(reason) => found.local_failed = Some(reason),
     }
     Ok(found)

@@ -19,7 +19,7 @@ pub(super) struct Local {
     pub(super) inode: u64,
     /// Its path, `@` before an abstract name; empty where it has none, or does not listen.
     pub(super) path: Arc<str>,
-    /// What waits and what may wait.
+    /// Pending connections and the backlog.
     pub(super) queues: (u64, u64),
 }
 

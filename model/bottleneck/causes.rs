@@ -104,7 +104,7 @@ fn accepts(inputs: &Inputs<'_>, files: &Member, queue: &Member) -> bool {
     let here = namespaces.find(|namespace| namespace.pid.value() == through).map_or(0, |namespace| namespace.netns);
     // A namespace whose number is not known may be any.
     let is_here = |listener: &Listener| here == 0 || listener.netns == 0 || listener.netns == here;
-    let listens = |process: &&Process| process.listen.iter().flatten().any(is_here);
+    let listens = |process: &&Process| process.listen.iter().flatten().chain(&process.listen_local).any(is_here);
     let mut listening = inputs.frame.processes.iter().filter(listens).peekable();
     match &process.listen {
         _ if through == Some(pid) => true,

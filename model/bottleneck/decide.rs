@@ -11,7 +11,7 @@ const IDLE: (f64, f64, f64) = (0.2, 0.2, 1000.0);
 /// Median utilisation of peers below which one full member is an imbalance.
 const PEERS: f64 = 0.5;
 /// Share of their time in run queues, and of the CPUs that are busy, below which the waiting of tasks for CPUs with capacity
-/// left is not worth a word: a few that wake up together wait for each other on a machine that is hardly used.
+/// left is not reported: a few that wake up together wait for each other on a machine that is hardly used.
 const RUN_QUEUE: f64 = 0.25;
 /// The answer stands while another resource explains little more.
 const KEEPS: f64 = 0.8;
@@ -235,8 +235,8 @@ fn explain(findings: &[Finding], resources: &mut Resources) {
 
 /// The open finding that explains a resource: about the same subject, else the worst about its kind.
 fn finding(findings: &[Finding], resource: &Resource) -> Option<(RuleId, Subject, Severity)> {
-    let kinds = related(resource.kind);
-    let about = |finding: &&Finding| (finding.rule.limits)(finding).iter().any(|kind| kinds.contains(kind));
+    let is_of = |kind: &ResourceKind| family(*kind) == family(resource.kind);
+    let about = |finding: &&Finding| (finding.rule.limits)(finding).iter().any(is_of);
     let rank = |finding: &Finding| {
         let own = (finding.rule.limits)(finding).contains(&resource.kind);
         (resource.subject.as_ref() == Some(&finding.subject), own, finding.severity)
@@ -262,27 +262,11 @@ fn finding(findings: &[Finding], resource: &Resource) -> Option<(RuleId, Subject
     Some((found.rule.id, found.subject.clone(), found.severity))
 }
 
-/// The kinds whose findings explain a kind as well.
-fn related(kind: ResourceKind) -> &'static [ResourceKind] {
+/// Kinds whose findings explain each other are one.
+fn family(kind: ResourceKind) -> ResourceKind {
     match kind {
-        ResourceKind::Core | ResourceKind::Cpuset => &[ResourceKind::Core, ResourceKind::Cpuset],
-        ResourceKind::Thread => &[ResourceKind::Thread],
-        ResourceKind::Softirq => &[ResourceKind::Softirq],
-        ResourceKind::Cpus => &[ResourceKind::Cpus],
-        ResourceKind::Steal => &[ResourceKind::Steal],
-        ResourceKind::Quota => &[ResourceKind::Quota],
-        ResourceKind::Memory | ResourceKind::Swap => &[ResourceKind::Memory, ResourceKind::Swap],
-        ResourceKind::Remote => &[ResourceKind::Remote],
-        ResourceKind::Bandwidth => &[ResourceKind::Bandwidth],
-        ResourceKind::Disk => &[ResourceKind::Disk],
-        ResourceKind::FileSystem => &[ResourceKind::FileSystem],
-        ResourceKind::NicIn => &[ResourceKind::NicIn],
-        ResourceKind::NicOut => &[ResourceKind::NicOut],
-        ResourceKind::IoThrottle => &[ResourceKind::IoThrottle],
-        ResourceKind::Tcp => &[ResourceKind::Tcp],
-        ResourceKind::Conntrack => &[ResourceKind::Conntrack],
-        ResourceKind::Ports => &[ResourceKind::Ports],
-        ResourceKind::Files => &[ResourceKind::Files],
-        ResourceKind::Pids => &[ResourceKind::Pids],
+        ResourceKind::Cpuset => ResourceKind::Core,
+        ResourceKind::Swap => ResourceKind::Memory,
+        kind => kind,
     }
 }

@@ -36,9 +36,10 @@ pub(super) fn tcp(inputs: &Inputs<'_>) -> Vec<Member> {
 /// Listening sockets whose queue is near their backlog without an overflow so far, one of each process.
 fn near(inputs: &Inputs<'_>) -> Vec<Member> {
     let mut sockets = BTreeSet::new();
-    let processes = inputs.frame.processes.iter();
-    let nearest = processes.filter_map(|process| {
-        let own = process.listen.iter().flatten().chain(&process.listen_local);
+    // systemd hands its sockets on.
+    let (activators, others): (Vec<_>, Vec<_>) = inputs.frame.processes.iter().partition(|process| process.activates());
+    let nearest = others.into_iter().chain(activators).filter_map(|process| {
+        let own = process.listen.iter().flatten();
         // Of those who share a socket the first one has it.
         let own = own.filter(|socket| sockets.insert((socket.netns, &socket.address, socket.port, &socket.protocol)));
         let near = own.filter_map(|socket| Some((socket.queued?, socket.backlog.filter(|backlog| *backlog > 0)?)));

@@ -190,19 +190,27 @@ fn futex(process: &Process, waits: &Waits, slot: usize, locked: bool) -> WaitCla
     }
 }
 
-/// True for a process that listens for connections.
+/// True for a process that listens at a port.
 fn accepts(process: &Process) -> bool {
-    process.listen.as_ref().is_some_and(|list| !list.is_empty()) || !process.listen_local.is_empty()
+    process.listen.as_ref().is_some_and(|list| !list.is_empty())
+}
+
+/// Also for one that listens at a path, unless it is a client that does so beside.
+fn serves(process: &Process) -> bool {
+    accepts(process) || !process.listen_local.is_empty() && of_client(process).is_none()
 }
 
 /// True for a connection of a process with itself, such as that of a gateway in a server: one of its threads waits for
-/// another one.
+/// another.
 fn is_own(process: &Process, end: &str) -> bool {
     let Some((address, port)) = end.rsplit_once(':') else { return false };
     let address = address.trim_matches(['[', ']']);
     let loops = address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    let mut listeners = process.listen.iter().flatten();
-    listeners.any(|listener| port.parse() == Ok(listener.port) && (loops || *listener.address == *address))
+    let is_any = |own: &str| own.parse::<IpAddr>().is_ok_and(|own| own.is_unspecified());
+    let is_at = |own: &str| *own == *address || loops && is_any(own);
+    let mut ports = process.listen.iter().flatten().filter(|listener| &*listener.protocol != "udp");
+    process.threads.value() > Some(1)
+        && ports.any(|listener| port.parse() == Ok(listener.port) && is_at(&listener.address))
 }
 
 /// The other end of a row's connection.
@@ -243,7 +251,7 @@ fn awaited(process: &Process) -> Option<Arc<str>> {
 
 /// Waiting for any of several descriptors.
 fn events(process: &Process, waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
-    let serves = accepts(process);
+    let serves = serves(process);
     match waits.outstanding.value(slot) {
         _ if &*waits.target.or_empty(slot) == LOCK => (WaitClass::Lock, LOCK.into()),
         Some(2) if serves && is_silent(process, &peer(waits, slot)) => (WaitClass::Requests, Arc::default()),
@@ -297,7 +305,7 @@ mod tests {
     use crate::derive::Deriver;
     use crate::frame::{Frame, Listener, OffCpu, Peer, Process, Thread, WaitClass};
     use crate::tables::off_cpu::Waits;
-    use crate::{Snapshot, Table, Window};
+    use crate::{Known, Snapshot, Table, Window};
     use std::sync::Arc;
 
     /// state, call, target, operation, timed, outstanding, threads, samples.
@@ -449,9 +457,21 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_also_listens_at_a_path_waits_for_its_peer() {
+        let peer = Peer { port: 3306, data_segs_out_per_second: Some(50.0), ..Peer::default() };
+        let local = vec![Listener { protocol: "unix".into(), ..Listener::default() }];
+        let process = Process { listen: Some(Vec::new()), listen_local: local, ..Process::default() };
+        let waits = snapshot_waits(&[('S', Some("poll"), "", 0, false, None, 1, 5)]);
+        assert_eq!(super::classify(&process, &waits, 0, false).0, WaitClass::Requests);
+        let client = Process { peers: vec![peer], ..process };
+        assert_eq!(super::classify(&client, &waits, 0, false).0, WaitClass::Peer);
+    }
+
+    #[test]
     fn a_connection_with_itself_is_waiting_for_a_thread() {
         let process = |port, address: &str| Process {
             listen: Some(vec![Listener { port, address: address.into(), ..Listener::default() }]),
+            threads: Known::Value(8),
             ..Process::default()
         };
         let server = process(2379, "0.0.0.0");
@@ -460,6 +480,9 @@ mod tests {
         for other in ["10.0.0.5:2379", "127.0.0.1:2380", "", "2379"] {
             assert!(!super::is_own(&server, other), "{other}");
         }
+        assert!(!super::is_own(&process(2379, "10.0.0.5"), "127.0.0.1:2379"), "a backend at the same port");
+        let worker = Process { threads: Known::Value(1), ..server };
+        assert!(!super::is_own(&worker, "127.0.0.1:2379"), "one thread waits for another process");
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub struct Process {
     pub beam: Option<Beam>,
     /// Its listening sockets; absent if its sockets were not read.
     pub listen: Option<Vec<Listener>>,
-    /// Its listening Unix sockets.
+    /// Its listening Unix sockets, as far as they were read.
     pub listen_local: Vec<Listener>,
     /// Its connections by peer, the busiest first; empty if unknown.
     #[serde_with(skip_apply)]
@@ -143,6 +143,11 @@ impl Process {
     /// Time its threads ran or wanted to run, in cores; none where either is unknown.
     pub fn demand_cores(&self) -> Option<f64> {
         Some(self.cpu_cores? + self.run_wait_cores?)
+    }
+
+    /// True for systemd, which holds the sockets of other programs and starts these at the first connection.
+    pub fn activates(&self) -> bool {
+        &*self.comm == "systemd"
     }
 
     /// True if the kernel keeps the affinity of its main thread as it is, as of a thread that belongs to one CPU.

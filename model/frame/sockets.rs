@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Listener {
-    /// Its port; 0 of a Unix socket.
+    /// Its port; 0 for a Unix socket.
     pub port: u16,
     /// `tcp`, `udp` or `unix`.
     #[serde_with(skip_apply)]

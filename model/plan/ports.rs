@@ -3,6 +3,7 @@
 
 use super::Request;
 use crate::locale::plan as text;
+use crate::text::printable;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,6 +54,10 @@ pub(super) fn plan(request: &Request<'_>, labels: &[&str], notes: &mut Vec<Strin
     }
     if old.is_empty() {
         notes.push(text::NO_PORTS.to_string());
+    }
+    if !request.program.paths.is_empty() {
+        let paths: Vec<_> = request.program.paths.iter().map(|path| printable(path)).collect();
+        notes.push(text::Paths { paths: &paths.join(", ") }.to_string());
     }
     let mut taken: BTreeMap<(String, u16), String> = BTreeMap::new();
     for taken_port in &request.taken {

@@ -79,6 +79,7 @@ fn server() -> Program {
         user: "tong".into(),
         pid: Some(4121),
         listen: Some([8080, 7200, 9060, 5100].map(listener).to_vec()),
+        paths: vec!["/run/tongweb.sock".into()],
         busiest_port: Some(8080),
         rss_bytes: Some(20 * GIB),
         by_node: vec![(0, 10 * GIB), (1, 10 * GIB)],

@@ -20,14 +20,14 @@ table! {
 
 table! {
     /// Listening TCP and Unix sockets and unconnected UDP sockets. One row for each process that has
-    /// it open, one without a process where no owner was found.
+    /// it open, one without a process where no owner was found (TCP and UDP only).
     Listeners = 94 "listeners" {
         /// The process; unread when its owner was not found.
         pid: Num = 1 (Id, None, "proc/*/fd"),
         /// When it started.
         starttime: Num = 2 (Id, Ticks, "proc/*/stat"),
         /// Inode of the socket.
-        inode: Num = 3 (Id, None, "INET_DIAG"),
+        inode: Num = 3 (Id, None, "INET_DIAG, UNIX_DIAG"),
         /// Inode of the network namespace.
         netns: Num = 4 (Id, None, "proc/*/ns/net"),
         /// Its address: `0.0.0.0`, `::1`.
@@ -35,11 +35,11 @@ table! {
         /// Its port.
         port: Num = 6 (Id, None, "INET_DIAG"),
         /// `tcp`, `udp` or `unix`.
-        protocol: Text = 7 (Id, None, "INET_DIAG"),
+        protocol: Text = 7 (Id, None, "INET_DIAG, UNIX_DIAG"),
         /// Connections that wait to be accepted.
-        queued: Num = 8 (Gauge, Count, "INET_DIAG"),
+        queued: Num = 8 (Gauge, Count, "INET_DIAG, UNIX_DIAG"),
         /// The most that may wait.
-        backlog: Num = 9 (Fact, Count, "INET_DIAG"),
+        backlog: Num = 9 (Fact, Count, "INET_DIAG, UNIX_DIAG"),
         /// The path of a Unix socket; `@` before an abstract name.
         path: Text = 10 (Id, None, "UNIX_DIAG"),
     }

@@ -124,26 +124,59 @@ fn connections_that_nobody_accepts_are_reported() {
     assert_eq!(found(&frame(3)), None);
 }
 
+/// What is said of a client that waits for `10.0.0.5:5432` beside other processes of this machine.
+fn behind(client: &Process, others: &[&Process]) -> String {
+    let busy = Bottleneck { verdict: Outcome::NotSaturated, samples: 10, ..Bottleneck::default() };
+    let frame = Frame { processes: [&[client], others].concat().into_iter().cloned().collect(), ..Frame::default() };
+    beside(&frame, &busy).map(|found| found.sentence()).unwrap_or_default()
+}
+
+fn full(port: u16, protocol: &str, address: &str) -> Vec<Listener> {
+    let (protocol, address) = (protocol.into(), address.into());
+    vec![Listener { port, protocol, address, queued: Some(28), ..Listener::default() }]
+}
+
 #[test]
 fn a_client_behind_a_full_queue_waits_for_who_accepts() {
-    let queue = |listener: Listener| Listener { queued: Some(28), ..listener };
-    let mut client = process(7, 0.6, WaitClass::Peer, 0.98);
-    client.peers = vec![peer(0.0, 0.0, 20)];
-    let mut server = process(8, 0.3, WaitClass::Sleep, 0.9);
-    let busy = Bottleneck { verdict: Outcome::NotSaturated, samples: 10, ..Bottleneck::default() };
-    let found = |client: &Process, server: &Process| {
-        let frame = Frame { processes: vec![client.clone(), server.clone()], ..Frame::default() };
-        beside(&frame, &busy).map(|found| found.sentence()).unwrap_or_default()
+    let client = Process { peers: vec![peer(0.0, 0.0, 20)], ..process(7, 0.6, WaitClass::Peer, 0.98) };
+    let server = Process { comm: "store".into(), ..process(8, 0.3, WaitClass::Sleep, 0.9) };
+    for (port, address, says) in [
+        (5432, "10.0.0.5", "28 connections wait for store"),
+        (5432, "10.0.0.9", "peer 10.0.0.5:5432"),
+        (80, "10.0.0.5", "peer 10.0.0.5:5432"),
+    ] {
+        let server = Process { listen: Some(full(port, "tcp", address)), ..server.clone() };
+        let shown = behind(&client, &[&server]);
+        assert!(shown.contains(says), "{port} {address}: {shown}");
+        let own = Process { comm: client.comm.clone(), ..server };
+        assert!(behind(&client, &[&own]).contains("peer 10.0.0.5:5432"), "its own queue is an effect");
+    }
+}
+
+#[test]
+fn who_waits_at_a_path_behind_a_server_is_as_many_as_await_its_answer() {
+    let asks = |awaited| Peer { awaited: Some(awaited), ..peer(40.0, 40.0, 20) };
+    let client = |awaited| Process { peers: vec![asks(awaited)], ..process(7, 0.6, WaitClass::Peer, 0.98) };
+    let nginx =
+        Process { pid: 8, comm: "nginx".into(), peers: vec![Peer { inbound: true, ..asks(0) }], ..Process::default() };
+    let pool = Process { pid: 9, listen_local: full(0, "unix", "/run/app.sock"), ..Process::default() };
+    let shown = |awaited| behind(&client(awaited), &[&nginx, &pool]);
+    assert!(shown(32).ends_with("to accept them on /run/app.sock"), "{}", shown(32));
+    assert!(shown(2).contains("nginx 8 (10.0.0.5:5432)"), "{}", shown(2));
+}
+
+#[test]
+fn systemd_is_not_who_lets_connections_wait() {
+    let idle = Bottleneck { verdict: Outcome::Idle, samples: 10, ..Bottleneck::default() };
+    let holds = |pid, comm: &str| Process {
+        comm: comm.into(),
+        listen_local: full(0, "unix", "/run/app.sock"),
+        ..process(pid, 0.02, WaitClass::Requests, 0.9)
     };
-    assert!(found(&client, &server).contains("10.0.0.5:5432"), "{}", found(&client, &server));
-    server.listen = Some(vec![queue(Listener { port: 5432, ..Listener::default() })]);
-    assert!(found(&client, &server).starts_with("28 connections wait for app"), "{}", found(&client, &server));
-    server.listen = Some(vec![queue(Listener { port: 80, ..Listener::default() })]);
-    assert!(found(&client, &server).contains("10.0.0.5:5432"), "another port: {}", found(&client, &server));
-    let path = Listener { protocol: "unix".into(), address: "/run/app.sock".into(), ..Listener::default() };
-    (client.off_cpu, server.listen) = (None, None);
-    server.listen_local = vec![queue(path)];
-    assert!(found(&client, &server).ends_with("to accept them on /run/app.sock"), "{}", found(&client, &server));
+    let frame =
+        Frame { processes: vec![holds(1, "systemd"), holds(9, "gunicorn"), holds(11, "gunicorn")], ..Frame::default() };
+    let shown = beside(&frame, &idle).map(|found| found.sentence()).unwrap_or_default();
+    assert!(shown.starts_with("28 connections wait for gunicorn 9 "), "{shown}");
 }
 
 #[test]

@@ -89,8 +89,8 @@ impl Samples {
         Ok(Found { after: *after, last, all: all.iter().map(|(_, finding)| *finding).collect() })
     }
 
-    /// That a rule speaks, by a finding of its own or within another one.
-    pub(crate) fn speaks(&self, rule: &str) -> Result<(), String> {
+    /// Checks that a rule is reported, alone or within another finding.
+    pub(crate) fn reports(&self, rule: &str) -> Result<(), String> {
         let is = |finding: &Value| finding["rule"] == rule || groups(finding, rule);
         holds(self.0.iter().flat_map(findings).any(is), format!("no {rule}{}", self.state_of(rule)))
     }

@@ -4,7 +4,7 @@ use crate::parts::pane::Doc;
 use crate::parts::{mark, names, units};
 use crate::{Cx, Role};
 use topotop_model::Known;
-use topotop_model::frame::{Jvm, Peer, Process};
+use topotop_model::frame::{Jvm, Listener, Peer, Process};
 use topotop_model::locale::screen::processes as text;
 use topotop_model::locale::screen::shared;
 
@@ -18,10 +18,11 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) 
     }
     doc.gap();
     doc.head(text::SOCKETS);
-    match process.listen.as_deref() {
-        None => doc.unread(cx, &text::LISTENS, "/fd"),
-        Some([]) => doc.pair(&text::LISTENS, shared::NONE, Role::Absent),
-        Some(list) => {
+    let list: Vec<&Listener> = process.listen.iter().flatten().chain(&process.listen_local).collect();
+    match list.as_slice() {
+        [] if process.listen.is_none() => doc.unread(cx, &text::LISTENS, "/fd"),
+        [] => doc.pair(&text::LISTENS, shared::NONE, Role::Absent),
+        list => {
             for listener in list.iter().take(MOST) {
                 let end = names::clean(&listener.end(), room);
                 doc.pair(&text::LISTENS, format!("{end} {}", listener.protocol), Role::Text);

@@ -39,7 +39,9 @@ fn of_listener(cx: &Cx<'_>, doc: &mut Doc, listener: &Listener) {
         text::OfBacklog { queued: &count(listener.queued), backlog: &count(listener.backlog) }.to_string(),
         role,
     );
-    let counted = cx.frame.net_namespaces.iter().find(|row| row.netns == listener.netns);
+    // The kernel counts them for TCP alone.
+    let namespaces = cx.frame.net_namespaces.iter().filter(|_| &*listener.protocol == "tcp");
+    let counted = { namespaces }.find(|row| row.netns == listener.netns);
     if let Some(row) = counted {
         let rate = |value: Option<f64>| units::or_unknown(value, units::count).as_str().to_owned();
         doc.pair(

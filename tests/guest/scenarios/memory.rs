@@ -190,8 +190,8 @@ pub(super) const SETTINGS: Scenario = Scenario {
     samples: 24,
     expected: Expected::Check(|samples| {
         // The full disk may be the finding, and the throttled writer a part of it.
-        samples.speaks("MEM-06")?;
-        samples.speaks("NUMA-07")?;
+        samples.reports("MEM-06")?;
+        samples.reports("NUMA-07")?;
         // Page cache fills the small nodes from the start.
         samples.only(&["MEM-06", "NUMA-07", "NUMA-05", "IO-01", "IO-03"])
     }),
