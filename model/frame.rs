@@ -34,7 +34,7 @@ pub use network::{ArchIrq, Channel, Channels, Counts, Irq, Irqbalance, Nic, NicR
 pub use off_cpu::{OffCpu, WaitClass, WaitShare};
 pub(crate) use processes::PF_NO_SETAFFINITY;
 pub use processes::{AffinityGroup, Beam, MemorySource, Process, ProcessMemory, Thread};
-pub use sockets::{Jvm, Listener, Peer};
+pub use sockets::{Jvm, Listener, Peer, is_loopback};
 
 use crate::{Gap, Reason, SectionStates, Stamp};
 use std::collections::BTreeMap;

@@ -1,11 +1,10 @@
 //! What sampled threads wait for, by class: the collector says in which call and for which object, here is what that means.
 
 use crate::Total as _;
-use crate::frame::{Frame, OffCpu, Peer, Process, WaitClass, WaitShare};
+use crate::frame::{Frame, OffCpu, Peer, Process, WaitClass, WaitShare, is_loopback};
 use crate::tables::off_cpu::Waits;
 use crate::{Table, Window};
 use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Contended lock attempts a second from which threads of a Java virtual machine that park without a timeout are taken
@@ -205,9 +204,7 @@ fn serves(process: &Process) -> bool {
 fn is_own(process: &Process, end: &str) -> bool {
     let Some((address, port)) = end.rsplit_once(':') else { return false };
     let address = address.trim_matches(['[', ']']);
-    let loops = address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    let is_any = |own: &str| own.parse::<IpAddr>().is_ok_and(|own| own.is_unspecified());
-    let is_at = |own: &str| *own == *address || loops && is_any(own);
+    let is_at = |own: &str| *own == *address || is_loopback(address) && matches!(own, "0.0.0.0" | "::");
     let mut ports = process.listen.iter().flatten().filter(|listener| &*listener.protocol != "udp");
     process.threads.value() > Some(1)
         && ports.any(|listener| port.parse() == Ok(listener.port) && is_at(&listener.address))

@@ -74,6 +74,11 @@ pub struct Peer {
     pub awaited: Option<u64>,
 }
 
+/// True for an address that leads back to the same machine.
+pub fn is_loopback(address: &str) -> bool {
+    address.starts_with("127.") || address == "::1"
+}
+
 impl Listener {
     /// True for a Unix socket.
     pub fn is_local(&self) -> bool {

@@ -1,8 +1,7 @@
 //! Accept queues: connections that wait while those who serve are all taken.
 
 use super::{Waiting, peer};
-use crate::frame::{Frame, Listener, Peer, Process, WaitClass};
-use std::net::IpAddr;
+use crate::frame::{Frame, Listener, Peer, Process, WaitClass, is_loopback};
 
 /// Connections that wait at a listening socket from which on those that serve are all taken.
 const QUEUED: u64 = 8;
@@ -42,8 +41,8 @@ impl Waiting<'_> {
 
 /// True for connections to a port of this machine.
 fn is_at(listener: &Listener, peer: &Peer) -> bool {
-    let loops = peer.address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    !listener.is_local() && listener.port == peer.port && (loops || listener.address == peer.address)
+    let is_here = is_loopback(&peer.address) || listener.address == peer.address;
+    !listener.is_local() && listener.port == peer.port && is_here
 }
 
 /// True if a server asks who listens there: at a port, or at a path where about as many wait as await its answer.
