@@ -31,7 +31,7 @@ pub(super) const CHANNELS_VIRTIO: Scenario = Scenario {
 pub(super) const CHANNELS_IGB: Scenario = Scenario {
     name: "measured-igb-channels",
     proves: "softirq of the busiest CPU falls when F-CHAN raises one channel to four (igb)",
-    inject: "ethtool -L eth0 combined 1; link_up; firewall 300; busy_flood 60",
+    inject: "ethtool -L eth0 combined 1; link_up; firewall 10000; busy_flood 60",
     clean: "no_flood; no_firewall; ethtool -L eth0 combined 8; link_up",
     network: true,
     // Both CPUs of the card's node share the emulator's work with the card: the gain is smaller.
